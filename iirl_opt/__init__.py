@@ -1,0 +1,117 @@
+"""Interactive inverse reinforcement learning as optimisation models.
+
+Everything public is here, grouped by concept, and loaded when it is first used: importing the
+package brings in neither a solver nor a plotting library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Where each public name lives; the one list to change when a name is added.
+_HOME: dict[str, tuple[str, ...]] = {
+    "iirl_opt.errors": (
+        "FileProblem",
+        "IIRLError",
+        "Infeasible",
+        "InvalidArgument",
+        "InvalidGame",
+        "InvalidObservation",
+        "InvalidPolicy",
+        "InvalidReward",
+        "LimitReached",
+        "MissingExtra",
+        "NotExact",
+        "OnlyConstantRewards",
+        "SolverFailed",
+        "Unbounded",
+        "UnknownLabel",
+    ),
+    "iirl_opt.game.mdp": ("MDP", "TwoAgentMDP"),
+    "iirl_opt.game.policy": (
+        "check_policy",
+        "deterministic_policy",
+        "joint_policy",
+        "mix",
+        "random_deterministic_policy",
+        "random_policy",
+        "split",
+        "uniform_policy",
+    ),
+    "iirl_opt.game.values": (
+        "Optimum",
+        "evaluate",
+        "modified_policy_iteration",
+        "policy_iteration",
+        "tie_tolerance",
+    ),
+    "iirl_opt.game.store": ("load_game", "save_game"),
+    "iirl_opt.game.grid": (
+        "GridGame",
+        "grid_game",
+        "introductory_game",
+        "introductory_mazes",
+        "maze_maker",
+    ),
+    "iirl_opt.game.generate": ("random_game",),
+    "iirl_opt.follower": (
+        "BoltzmannFollower",
+        "EpsilonGreedyFollower",
+        "Follower",
+        "OptimalFollower",
+        "ProportionalFollower",
+        "best_responses",
+    ),
+    "iirl_opt.observation": ("Observation",),
+    "iirl_opt.solve": ("Clarabel", "HiGHS", "Named", "Solved", "Status", "solve"),
+    "iirl_opt.programs.rewards": (
+        "AffineClass",
+        "FeasibleRewards",
+        "RewardSimplex",
+        "RewardSolution",
+        "Violation",
+    ),
+    "iirl_opt.programs.occupancy": ("OccupancyMeasure", "OccupancySolution", "budget"),
+    "iirl_opt.programs.commitment": (
+        "Commitment",
+        "Guarantee",
+        "StackelbergCommitment",
+        "commit",
+    ),
+    "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "interact", "regret"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = ["__version__", *sorted(_MODULE_OF)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'iirl_opt' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if TYPE_CHECKING:
+    from iirl_opt.errors import *  # noqa: F403
+    from iirl_opt.follower import *  # noqa: F403
+    from iirl_opt.game.generate import *  # noqa: F403
+    from iirl_opt.game.grid import *  # noqa: F403
+    from iirl_opt.game.mdp import *  # noqa: F403
+    from iirl_opt.game.policy import *  # noqa: F403
+    from iirl_opt.game.store import *  # noqa: F403
+    from iirl_opt.game.values import *  # noqa: F403
+    from iirl_opt.learn.interactive import *  # noqa: F403
+    from iirl_opt.observation import *  # noqa: F403
+    from iirl_opt.programs.commitment import *  # noqa: F403
+    from iirl_opt.programs.occupancy import *  # noqa: F403
+    from iirl_opt.programs.rewards import *  # noqa: F403
+    from iirl_opt.solve import *  # noqa: F403

@@ -1,0 +1,191 @@
+"""Every exception of the library.
+
+Each is a dataclass: what went wrong is in its fields, and the message is made from them, so a
+caller reads facts instead of parsing text. `IIRLError` catches all of them; `ValueError` and
+`KeyError` catch those that a NumPy user would expect under these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from iirl_opt.solve import Solved
+
+__all__ = [
+    "FileProblem",
+    "IIRLError",
+    "Infeasible",
+    "InvalidArgument",
+    "InvalidGame",
+    "InvalidObservation",
+    "InvalidPolicy",
+    "InvalidReward",
+    "InvalidValue",
+    "LimitReached",
+    "MissingExtra",
+    "NotExact",
+    "OnlyConstantRewards",
+    "SolverFailed",
+    "SolverProblem",
+    "Unbounded",
+    "UnknownLabel",
+]
+
+
+@dataclass(eq=False)
+class IIRLError(Exception):
+    """The common ancestor: catch it to catch whatever this library raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return partial(type(self), **facts), ()
+
+
+@dataclass(eq=False)
+class InvalidValue(IIRLError, ValueError):
+    """A value that the mathematics does not admit, and the place where it stands.
+
+    Attributes
+    ----------
+    place : where, in the caller's own labels: ``P[s='(2,3)', a='open NE', b='W']``.
+    problem : what is wrong there: ``sums to 0.97``.
+    allowed : what would be right: ``1 ± 1e-09``.
+    value : the offending value itself.
+    """
+
+    place: str
+    problem: str
+    allowed: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.problem}; allowed {self.allowed}"
+
+
+class InvalidGame(InvalidValue):
+    """A kernel, discount, start distribution or label that makes no game."""
+
+
+class InvalidPolicy(InvalidValue):
+    """A policy that is no row-stochastic array of the right shape."""
+
+
+class InvalidReward(InvalidValue):
+    """A reward that is not finite or has the wrong shape."""
+
+
+class InvalidObservation(InvalidValue):
+    """An observation that no follower can have produced."""
+
+
+class InvalidArgument(InvalidValue):
+    """An argument outside its documented range."""
+
+
+@dataclass(eq=False)
+class UnknownLabel(IIRLError, KeyError):
+    """A state or action that the game does not have."""
+
+    kind: str
+    label: object
+    known: Sequence[object] = field(repr=False)
+
+    def __str__(self) -> str:
+        near = get_close_matches(str(self.label), [str(name) for name in self.known], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        some = ", ".join(repr(name) for name in self.known[:6])
+        rest = f", … ({len(self.known)} in all)" if len(self.known) > 6 else ""
+        return f"no {self.kind} is called {self.label!r}{hint} (known: {some}{rest})"
+
+
+@dataclass(eq=False)
+class FileProblem(IIRLError, ValueError):
+    """A file that cannot be read as what it should be, with the place in it.
+
+    Attributes
+    ----------
+    path : the file.
+    problem : what is wrong, and what is allowed.
+    key : the dotted key of a TOML document (``game.transitions[3].to``), if that is the place.
+    line, column : counted from 1, if that is the place.
+    """
+
+    path: Path
+    problem: str
+    key: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(p) for p in (self.path, self.line, self.column) if p is not None)
+        return f"{place}: {self.key}: {self.problem}" if self.key else f"{place}: {self.problem}"
+
+
+@dataclass(eq=False)
+class SolverProblem(IIRLError):
+    """A solver call that brought no optimum; `solved` holds all that is known about it."""
+
+    solved: Solved
+
+    def __str__(self) -> str:
+        return f"{self.solved.solver}: {self.solved.status.name}. {self.solved.status.advice}"
+
+
+class Infeasible(SolverProblem):
+    """No point meets the constraints; `solved.duals` is a Farkas ray when `solved.ray` is true."""
+
+
+class Unbounded(SolverProblem):
+    """The objective has no bound over the constraints."""
+
+
+class LimitReached(SolverProblem):
+    """A time or iteration limit came first; `solved.value` is not proved to be optimal."""
+
+
+class SolverFailed(SolverProblem):
+    """The solver gave up, or its answer did not survive our own arithmetic."""
+
+
+@dataclass(eq=False)
+class OnlyConstantRewards(IIRLError):
+    """Only constant rewards were found in a feasible set: it tells nothing about the truth."""
+
+    tries: int
+    spread: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tries} objectives in a row were maximised by a constant reward "
+            f"(spread at most {self.spread:g}): the observations are uninformative so far"
+        )
+
+
+@dataclass(eq=False)
+class NotExact(IIRLError):
+    """Exact arithmetic was asked for where no exact numbers are known."""
+
+    what: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what} has no exact numbers: give the kernel as Fractions or as integer "
+            "weights a row"
+        )
+
+
+@dataclass(eq=False)
+class MissingExtra(IIRLError, ImportError):
+    """A feature whose optional packages are not installed."""
+
+    feature: str
+    extra: str
+
+    def __str__(self) -> str:
+        return f"{self.feature} needs an extra: pip install 'iirl-opt[{self.extra}]'"

@@ -1,0 +1,219 @@
+"""Response models: how the follower answers a commitment (paper, Section 3.1).
+
+A follower is a small frozen object. `respond` takes the game, the commitment ``π1`` and the reward
+that the follower maximises, and returns its policy of shape (S, B). All models act on the optimal
+values ``Q*_π1`` of the MDP that the commitment leaves to the follower:
+
+* `OptimalFollower`: an optimal response; its tie rule is part of the model;
+* `EpsilonGreedyFollower`: optimal with probability 1 − ε, else uniform;
+* `BoltzmannFollower`: ``π2(b | s) ∝ exp(β Q*(s, b))``;
+* `ProportionalFollower`: ``π2(b | s) ∝ f(Q*(s, b))`` for a function f ≥ 0 (Theorem 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
+
+__all__ = [
+    "BoltzmannFollower",
+    "EpsilonGreedyFollower",
+    "Follower",
+    "OptimalFollower",
+    "ProportionalFollower",
+    "best_responses",
+]
+
+Array = NDArray[np.float64]
+Ties = Literal["first", "last", "random", "mix", "all"]
+TIES = ("first", "last", "random", "mix", "all")
+
+
+class Follower(Protocol):
+    """What every response model does; write your own with this one method."""
+
+    def respond(
+        self,
+        game: TwoAgentMDP,
+        pi1: ArrayLike,
+        reward: ArrayLike,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[Any]:
+        """Return the response to the commitment `pi1` of shape (S, A): a policy (S, B)."""
+        ...
+
+
+def best_responses(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Optimum:
+    """Return values (S,), action values (S, B) and all optimal actions of the follower's MDP.
+
+    **Cost** arithmetic: one planning problem with S states and B actions.
+    """
+    return modified_policy_iteration(game.follower_mdp(pi1), follower_reward(game, pi1, reward))
+
+
+@dataclass(frozen=True)
+class OptimalFollower:
+    """A follower that maximises its value from every state.
+
+    Parameters
+    ----------
+    ties : which of several optimal actions it plays: ``"first"`` or ``"last"`` in order;
+        ``"random"``, uniform and independent a state; ``"mix"``, all with equal probability;
+        ``"all"``, the whole optimal set as a boolean mask (S, B) in place of a policy.
+    seed : of ``"random"`` when `respond` is given no generator; then the same commitment gets the
+        same answer every time.
+
+    **Source** paper, Section 3.1; the tie rules are ours (the paper's results depend on them).
+    """
+
+    ties: Ties = "first"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ties not in TIES:
+            raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES), self.ties)
+
+    def respond(
+        self,
+        game: TwoAgentMDP,
+        pi1: ArrayLike,
+        reward: ArrayLike,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[Any]:
+        """Return an optimal response (S, B), or the mask of all optimal actions."""
+        optimal = best_responses(game, pi1, reward).optimal
+        n_actions = optimal.shape[1]
+        if self.ties == "all":
+            return optimal
+        if self.ties == "mix":
+            return np.asarray(optimal / optimal.sum(axis=1, keepdims=True))
+        if self.ties == "first":
+            return deterministic_policy(optimal.argmax(axis=1), n_actions)
+        if self.ties == "last":
+            return deterministic_policy(n_actions - 1 - optimal[:, ::-1].argmax(axis=1), n_actions)
+        draws = (np.random.default_rng(self.seed) if rng is None else rng).random(optimal.shape)
+        return deterministic_policy(np.where(optimal, draws, -1.0).argmax(axis=1), n_actions)
+
+
+@dataclass(frozen=True)
+class EpsilonGreedyFollower:
+    """A follower that plays optimally with probability 1 − ε and uniformly otherwise.
+
+    Parameters
+    ----------
+    epsilon : 0 ≤ ε ≤ 1.
+    ties, seed : as for `OptimalFollower`; ``"all"`` has no meaning here.
+
+    **Source** paper, proof of Lemma 3.
+    """
+
+    epsilon: float
+    ties: Ties = "first"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.epsilon <= 1:
+            raise InvalidArgument("epsilon", f"is {self.epsilon}", "0 ≤ ε ≤ 1", self.epsilon)
+        if self.ties not in TIES[:-1]:
+            raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES[:-1]), self.ties)
+
+    def respond(
+        self,
+        game: TwoAgentMDP,
+        pi1: ArrayLike,
+        reward: ArrayLike,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[Any]:
+        """Return the ε-greedy response, shape (S, B)."""
+        greedy = OptimalFollower(self.ties, self.seed).respond(game, pi1, reward, rng)
+        return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[1])
+
+
+@dataclass(frozen=True)
+class BoltzmannFollower:
+    """A follower with ``π2(b | s) ∝ exp(β Q*_π1(s, b))``.
+
+    Parameters
+    ----------
+    beta : inverse temperature β ≥ 0, in one over the unit of the reward; 0 plays uniformly.
+
+    **Source** paper, Section 3.1; computed in logarithms, so large β overflow nowhere.
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        if not (self.beta >= 0 and np.isfinite(self.beta)):
+            raise InvalidArgument("beta", f"is {self.beta}", "0 ≤ β < ∞", self.beta)
+
+    def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
+        """Return the logarithm of the response, shape (S, B)."""
+        q = best_responses(game, pi1, reward).q
+        return np.asarray(log_softmax(self.beta * q, axis=1))
+
+    def respond(
+        self,
+        game: TwoAgentMDP,
+        pi1: ArrayLike,
+        reward: ArrayLike,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[Any]:
+        """Return the Boltzmann-rational response, shape (S, B)."""
+        return np.exp(self.log_respond(game, pi1, reward))
+
+
+@dataclass(frozen=True)
+class ProportionalFollower:
+    """A follower with ``π2(b | s) ∝ f(Q*_π1(s, b))``.
+
+    Parameters
+    ----------
+    f : a vectorised function with finite values ≥ 0 on the action values, not all zero in a state.
+
+    **Source** paper, Theorem 3, which needs f increasing with f(0) > 0.
+    """
+
+    f: Callable[[Array], Array]
+
+    def respond(
+        self,
+        game: TwoAgentMDP,
+        pi1: ArrayLike,
+        reward: ArrayLike,
+        rng: np.random.Generator | None = None,
+    ) -> NDArray[Any]:
+        """Return the proportional response, shape (S, B).
+
+        Raises
+        ------
+        InvalidArgument
+            f is negative, not finite, or zero for every action: names the state and action.
+        """
+        q = best_responses(game, pi1, reward).q
+        weights = np.asarray(self.f(q), dtype=float)
+        bad = ~np.isfinite(weights) | (weights < 0)
+        if bad.any():
+            s, b = np.argwhere(bad)[0]
+            raise InvalidArgument(
+                f"f(Q)[s={game.states[s]!r}, b={game.follower_actions[b]!r}]",
+                f"is {weights[s, b]} at Q = {q[s, b]:g}",
+                "finite values ≥ 0",
+                float(weights[s, b]),
+            )
+        total = weights.sum(axis=1, keepdims=True)
+        if (total == 0).any():
+            s = int(np.argmin(total[:, 0]))
+            raise InvalidArgument(
+                f"f(Q)[s={game.states[s]!r}]", "is 0 for every action", "a positive sum", 0.0
+            )
+        return np.asarray(weights / total)

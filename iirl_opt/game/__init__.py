@@ -1,0 +1,1 @@
+"""The MDP graph layer: what the two agents act in."""

@@ -1,0 +1,404 @@
+"""The two-agent MDP and the single-agent MDP that the follower faces (paper, Section 3).
+
+A `TwoAgentMDP` is ``(S, A, B, P, γ)`` with a start distribution and labels; it is free of reward,
+which is always an argument: the same game is asked about many rewards. Once the leader commits
+to ``π1``, the follower plans in the `MDP` with kernel
+``P_π1(s' | s, b) = Σ_a π1(a | s) P(s' | s, a, b)``.
+
+Both hold one read-only matrix of transition rows (see `iirl_opt.game.kernel`): row
+``(s·A + a)·B + b`` of a game, row ``s·B + b`` of an MDP. Discounts satisfy 0 ≤ γ < 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import InvalidGame
+from iirl_opt.game.kernel import (
+    Matrix,
+    Rational,
+    as_fraction,
+    fill_missing,
+    is_sparse,
+    kernel_shape,
+    read_distribution,
+    read_kernel,
+)
+from iirl_opt.game.labels import Labels
+from iirl_opt.game.policy import check_policy, from_labels
+
+__all__ = ["MDP", "TwoAgentMDP"]
+
+Array = NDArray[np.float64]
+
+
+class _Model:
+    """What a game and an MDP share: rows over the choices of each state."""
+
+    axes: tuple[str, ...]
+    matrix: Matrix
+    shape: tuple[int, ...]
+    discount: float
+    start: Array
+    states: Labels
+    rational: Rational | None
+    _labels: tuple[Labels, ...]
+
+    def _set(
+        self,
+        kernel: Any,
+        discount: Any,
+        start: Any,
+        states: Iterable[Any] | None,
+        actions: dict[str, Iterable[Any] | int | None],
+        fallback: dict[str, Any],
+    ) -> None:
+        kernel = kernel if is_sparse(kernel) else np.asarray(kernel)
+        shape = kernel_shape(kernel, list(actions.values()))
+        for kind, size in zip(("state", *actions), shape, strict=True):
+            if size == 0:
+                raise InvalidGame(f"{kind}s", "are empty", "at least one", 0)
+        labels = [Labels(range(shape[0]) if states is None else states, "state")]
+        for (kind, names), size in zip(actions.items(), shape[1:], strict=True):
+            sized = names is None or isinstance(names, int | np.integer)
+            labels.append(Labels(range(size) if sized else names, kind))  # type: ignore[arg-type]
+        for names_, size in zip(labels, shape, strict=True):
+            if len(names_) != size:
+                raise InvalidGame(
+                    f"{names_.kind} labels", f"are {len(names_)}", f"{size}, as in P", len(names_)
+                )
+
+        def place(*at: int) -> str:
+            names = zip((*self.axes, "s'"), (*labels, labels[0]), at, strict=False)
+            return f"P[{', '.join(f'{axis}={known[i]!r}' for axis, known, i in names)}]"
+
+        kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
+        matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
+        number = _check_discount(discount)
+        if isinstance(start, Mapping):
+            weights = [Fraction(0)] * shape[0]
+            for name, weight in start.items():
+                weights[labels[0].index(name)] = as_fraction(weight)
+            start = np.array(weights, dtype=object)
+        floats, fractions = read_distribution(start, shape[0], name="start", labels=labels[0])
+        floats.flags.writeable = False
+        self.__dict__.update(
+            matrix=matrix,
+            shape=shape,
+            discount=float(number),
+            start=floats,
+            rational=None if exact is None else Rational(exact, number, fractions),
+            states=labels[0],
+            _labels=tuple(labels),
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
+
+    @property
+    def n_states(self) -> int:
+        """The number of states, S."""
+        return self.shape[0]
+
+    @property
+    def action_labels(self) -> tuple[Labels, ...]:
+        """The labels of each kind of action, in the order of `axes`."""
+        return self._labels[1:]
+
+    @property
+    def n_choices(self) -> int:
+        """The number of rows a state has: A·B of a game, B of an MDP."""
+        return math.prod(self.shape[1:])
+
+    @property
+    def kernel(self) -> Array:
+        """The kernel as a dense array (S, A, B, S) or (S, B, S); made anew where kept sparse."""
+        dense = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
+        return np.asarray(dense).reshape(*self.shape, self.n_states)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of kernel, discount and start distribution as canonical arrays; not of labels."""
+        csr = sp.csr_array(self.matrix)
+        parts = (
+            np.array(self.shape, dtype="<i8"),
+            csr.indptr.astype("<i8"),
+            csr.indices.astype("<i8"),
+            csr.data.astype("<f8"),
+            np.array([self.discount], dtype="<f8"),
+            self.start.astype("<f8"),
+        )
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        mine, theirs = self._labels, other._labels
+        return self.fingerprint == other.fingerprint and mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def _sizes(self) -> str:
+        nnz = self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix)
+        exact = "float" if self.rational is None else "rational"
+        return f"discount={self.discount:g}, {nnz} transitions, {exact}"
+
+
+class MDP(_Model):
+    """A finite Markov decision process without reward.
+
+    Parameters
+    ----------
+    kernel : ``P[s, b, s']`` of shape (S, B, S), or (S·B, S) with row ``s·B + b``, dense or sparse;
+        floats, integer weights a row, or Fractions.
+    discount : 0 ≤ γ < 1, a float, Fraction or string such as ``"9/10"``.
+    start : distribution over states, shape (S,), or ``{label: weight}``; uniform by default.
+    states, actions : labels, or the number of actions; integers by default.
+    fallback : an action whose row stands in for actions that a state lacks (all-zero rows);
+        without it such a row is an error.
+
+    Raises
+    ------
+    InvalidGame, UnknownLabel
+
+    **Cost** arithmetic.
+    """
+
+    axes = ("s", "b")
+
+    def __init__(
+        self,
+        kernel: Any,
+        discount: Any,
+        start: Any = None,
+        *,
+        states: Iterable[Any] | None = None,
+        actions: Iterable[Any] | int | None = None,
+        fallback: Any = None,
+    ) -> None:
+        self._set(kernel, discount, start, states, {"action": actions}, {"action": fallback})
+
+    @property
+    def actions(self) -> Labels:
+        """The action labels."""
+        return self._labels[1]
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions, B."""
+        return self.shape[1]
+
+    def chain(self, policy: ArrayLike) -> Matrix:
+        """Return the (S, S) transition matrix under a policy of shape (S, B)."""
+        return _mixed_rows(self.matrix, check_policy(policy, self.shape, states=self.states))
+
+    def __repr__(self) -> str:
+        return f"MDP({self.n_states} states, {self.n_actions} actions, {self._sizes()})"
+
+
+class TwoAgentMDP(_Model):
+    """A cooperative two-agent MDP without reward (paper, Section 3).
+
+    Parameters
+    ----------
+    kernel : ``P[s, a, b, s']`` of shape (S, A, B, S), or (S·A·B, S) with row ``(s·A + a)·B + b``
+        (then A or B must be known from `leader_actions` or `follower_actions`), dense or in any
+        scipy sparse form; floats, integer weights a row, or Fractions.
+    discount : 0 ≤ γ < 1, a float, Fraction or string such as ``"9/10"``.
+    start : distribution over states, shape (S,), or ``{label: weight}``; uniform by default.
+    states, leader_actions, follower_actions : labels (any hashables), or the number of actions.
+    leader_fallback, follower_fallback : an action whose rows stand in for actions that a state
+        lacks (all-zero rows); without it such a row is an error.
+
+    Raises
+    ------
+    InvalidGame
+        Names the place: ``P[s='(2,3)', a='open NE', b='W'] sums to 0.97; allowed 1 ± 1e-09``.
+    UnknownLabel
+        A fallback or start label that does not exist.
+
+    **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], discount=0.9)
+    >>> game
+    TwoAgentMDP(2 states, 2×1 actions, discount=0.9, 5 transitions, rational)
+    >>> game.kernel[0, 0, 0]
+    array([0.5, 0.5])
+    """
+
+    axes = ("s", "a", "b")
+
+    def __init__(
+        self,
+        kernel: Any,
+        discount: Any,
+        start: Any = None,
+        *,
+        states: Iterable[Any] | None = None,
+        leader_actions: Iterable[Any] | int | None = None,
+        follower_actions: Iterable[Any] | int | None = None,
+        leader_fallback: Any = None,
+        follower_fallback: Any = None,
+    ) -> None:
+        self._set(
+            kernel,
+            discount,
+            start,
+            states,
+            {"leader action": leader_actions, "follower action": follower_actions},
+            {"leader action": leader_fallback, "follower action": follower_fallback},
+        )
+
+    @classmethod
+    def single_agent(cls, mdp: MDP) -> TwoAgentMDP:
+        """Return an MDP as the game whose leader has one action and no influence."""
+        return cls(
+            mdp.matrix if mdp.rational is None else mdp.rational.rows.kernel(mdp.n_states),
+            mdp.discount if mdp.rational is None else mdp.rational.discount,
+            mdp.start if mdp.rational is None else np.array(mdp.rational.start, dtype=object),
+            states=mdp.states,
+            leader_actions=("wait",),
+            follower_actions=mdp.actions,
+        )
+
+    @property
+    def leader_actions(self) -> Labels:
+        """The labels of the leader's actions."""
+        return self._labels[1]
+
+    @property
+    def follower_actions(self) -> Labels:
+        """The labels of the follower's actions."""
+        return self._labels[2]
+
+    @property
+    def n_leader_actions(self) -> int:
+        """The number of the leader's actions, A."""
+        return self.shape[1]
+
+    @property
+    def n_follower_actions(self) -> int:
+        """The number of the follower's actions, B."""
+        return self.shape[2]
+
+    def check_leader_policy(self, pi1: ArrayLike) -> Array:
+        """Return a leader policy (S, A) as a checked float array, or raise `InvalidPolicy`."""
+        return check_policy(pi1, self.shape[:2], name="leader policy", states=self.states)
+
+    def check_follower_policy(self, pi2: ArrayLike) -> Array:
+        """Return a follower policy (S, B) as a checked float array, or raise `InvalidPolicy`."""
+        shape = (self.shape[0], self.shape[2])
+        return check_policy(pi2, shape, name="follower policy", states=self.states)
+
+    def leader_policy(self, choices: Mapping[Any, Any]) -> Array:
+        """Return the leader policy written as ``{state: action}``; ``"*"`` is the rest."""
+        return from_labels(choices, self.states, self.leader_actions, name="leader policy")
+
+    def follower_policy(self, choices: Mapping[Any, Any]) -> Array:
+        """Return the follower policy written as ``{state: action}``; ``"*"`` is the rest."""
+        return from_labels(choices, self.states, self.follower_actions, name="follower policy")
+
+    def follower_mdp(self, pi1: ArrayLike) -> MDP:
+        """Return the MDP that the follower faces after the commitment `pi1` of shape (S, A).
+
+        **Source** paper, Section 3.1: ``P_π1``. **Cost** arithmetic: one sparse product.
+        """
+        n_states, n_a, n_b = self.shape
+        pi1 = self.check_leader_policy(pi1)
+        s, a = np.nonzero(pi1)
+        rows = (s[:, None] * n_b + np.arange(n_b)).ravel()
+        columns = ((s * n_a + a)[:, None] * n_b + np.arange(n_b)).ravel()
+        weights = sp.csr_array(
+            (np.repeat(pi1[s, a], n_b), (rows, columns)),
+            shape=(n_states * n_b, n_states * n_a * n_b),
+        )
+        return _trusted(MDP, weights @ self.matrix, self, (n_states, n_b), self.follower_actions)
+
+    def joint_mdp(self) -> MDP:
+        """Return the MDP in which one planner chooses both actions; action ``a·B + b``."""
+        actions = ((a, b) for a in self.leader_actions for b in self.follower_actions)
+        shape = (self.n_states, self.n_choices)
+        return _trusted(MDP, self.matrix, self, shape, Labels(actions, "action"))
+
+    def joint_chain(self, pi1: ArrayLike, pi2: ArrayLike) -> Matrix:
+        """Return ``P_{π1,π2}``, the (S, S) transition matrix under both policies."""
+        pi1, pi2 = self.check_leader_policy(pi1), self.check_follower_policy(pi2)
+        joint = (pi1[:, :, None] * pi2[:, None, :]).reshape(self.n_states, -1)
+        return _mixed_rows(self.matrix, joint)
+
+    def influence(self) -> tuple[float, float]:
+        """Return the influences (I(A1), I(A2)) of leader and follower, each in [0, 2].
+
+        ``I(A1) = max_{s, a, a', b} ‖P(·|s, a, b) − P(·|s, a', b)‖₁``, and likewise for the
+        follower. **Source** paper, Appendix on influence. **Cost** arithmetic: one pass over the
+        kernel a pair of actions.
+        """
+        row = np.arange(math.prod(self.shape)).reshape(self.shape)
+        pairs1 = ((row[:, i, :], row[:, j, :]) for i, j in combinations(range(self.shape[1]), 2))
+        pairs2 = ((row[:, :, i], row[:, :, j]) for i, j in combinations(range(self.shape[2]), 2))
+
+        def largest(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> float:
+            gaps = (abs(self.matrix[i.ravel()] - self.matrix[j.ravel()]) for i, j in pairs)
+            return max((float(gap.sum(axis=1).max()) for gap in gaps), default=0.0)
+
+        return largest(pairs1), largest(pairs2)
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_states} states, {self.n_leader_actions}×{self.n_follower_actions} actions"
+        return f"TwoAgentMDP({sizes}, {self._sizes()})"
+
+
+def _check_discount(discount: Any) -> Fraction:
+    try:
+        number = as_fraction(discount)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidGame(
+            "discount", f"is {discount!r}", "a number with 0 ≤ γ < 1", discount
+        ) from None
+    if number == 1:
+        raise InvalidGame(
+            "discount", "is 1", "0 ≤ γ < 1 (undiscounted values need not exist)", discount
+        )
+    if not 0 <= number < 1:
+        raise InvalidGame("discount", f"is {discount}", "0 ≤ γ < 1", discount)
+    return number
+
+
+def _mixed_rows(matrix: Matrix, weights: Array) -> Matrix:
+    """Return the (S, S) mixture of each state's rows with weights of shape (S, n)."""
+    n_states, n_choices = weights.shape
+    s, k = np.nonzero(weights)
+    mixer = sp.csr_array(
+        (weights[s, k], (s, s * n_choices + k)), shape=(n_states, n_states * n_choices)
+    )
+    return mixer @ matrix
+
+
+def _trusted(
+    kind: type[MDP], matrix: Matrix, game: TwoAgentMDP, shape: tuple[int, ...], actions: Labels
+) -> MDP:
+    """Return an MDP over a matrix that is known to be stochastic, without checking it again."""
+    mdp = object.__new__(kind)
+    mdp.__dict__.update(
+        matrix=matrix,
+        shape=shape,
+        discount=game.discount,
+        start=game.start,
+        rational=None,
+        states=game.states,
+        _labels=(game.states, actions),
+    )
+    return mdp

@@ -1,0 +1,210 @@
+"""Policies: row-stochastic arrays, and how to make, check, mix and split them.
+
+A leader policy has shape (S, A), a follower policy (S, B), a joint policy (S, A, B); rows sum to
+one over all axes but the first. A joint policy may be *correlated*: then no pair of policies
+has it as its product, and `split` says in which state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import InvalidPolicy, UnknownLabel
+
+__all__ = [
+    "check_policy",
+    "deterministic_policy",
+    "from_labels",
+    "joint_policy",
+    "mix",
+    "random_deterministic_policy",
+    "random_policy",
+    "split",
+    "uniform_policy",
+]
+
+Array = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-9
+
+
+def check_policy(
+    policy: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    name: str = "policy",
+    states: Sequence[object] | None = None,
+) -> Array:
+    """Return a policy as a fresh float array whose rows sum to one.
+
+    Parameters
+    ----------
+    policy : array of shape `shape`; rows within 1e-9 of one are renormalised, entries within
+        1e-9 below zero are set to zero.
+    shape : (S, A), (S, B) or (S, A, B).
+    name : what to call the policy in an error.
+    states : labels for the error message.
+
+    Raises
+    ------
+    InvalidPolicy
+        Names the state and the sum, or the wrong shape.
+
+    **Cost** arithmetic.
+    """
+    array = np.array(policy, dtype=float)
+    if array.shape != shape:
+        raise InvalidPolicy(name, f"has shape {array.shape}", f"{shape}", array.shape)
+    rows = array.reshape(shape[0], -1)
+
+    def place(s: int) -> str:
+        return f"{name}[s={s if states is None else states[s]!r}]"
+
+    wrong = ~np.isfinite(rows).all(axis=1) | (rows < -SUM_TOLERANCE).any(axis=1)
+    if wrong.any():
+        s = int(np.argmax(wrong))
+        worst = rows[s][~np.isfinite(rows[s]) | (rows[s] < -SUM_TOLERANCE)][0]
+        raise InvalidPolicy(place(s), f"has an entry {worst:g}", "0 ≤ p ≤ 1", float(worst))
+    rows = np.maximum(rows, 0.0)
+    sums = rows.sum(axis=1)
+    off = np.abs(sums - 1.0) > SUM_TOLERANCE
+    if off.any():
+        s = int(np.argmax(off))
+        raise InvalidPolicy(
+            place(s), f"sums to {sums[s]:.12g}", f"1 ± {SUM_TOLERANCE:g}", float(sums[s])
+        )
+    checked: Array = (rows / sums[:, None]).reshape(shape)
+    return checked
+
+
+def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
+    """Return the policy that plays `actions[s]` in state s.
+
+    Parameters
+    ----------
+    actions : integers of shape (S,), each in ``0 … n_actions - 1``.
+
+    Examples
+    --------
+    >>> deterministic_policy([1, 0], 2)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    chosen = np.asarray(actions)
+    if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
+        raise InvalidPolicy(
+            "actions",
+            f"have shape {chosen.shape} and type {chosen.dtype}",
+            "integers of shape (S,)",
+            actions,
+        )
+    outside = (chosen < 0) | (chosen >= n_actions)
+    if outside.any():
+        s = int(np.argmax(outside))
+        raise InvalidPolicy(f"actions[s={s}]", f"is {chosen[s]}", f"0 … {n_actions - 1}", chosen[s])
+    policy = np.zeros((chosen.size, n_actions))
+    policy[np.arange(chosen.size), chosen] = 1.0
+    return policy
+
+
+def uniform_policy(n_states: int, n_actions: int) -> Array:
+    """Return the policy that plays every action with the same probability."""
+    return np.full((n_states, n_actions), 1.0 / n_actions)
+
+
+def random_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
+    """Draw a stochastic policy, each row uniform on the simplex."""
+    return rng.dirichlet(np.ones(n_actions), size=n_states)
+
+
+def random_deterministic_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
+    """Draw a deterministic policy, uniform over all of them."""
+    return deterministic_policy(rng.integers(n_actions, size=n_states), n_actions)
+
+
+def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
+    """Return the product policy ``pi1[s, a] * pi2[s, b]`` of shape (S, A, B)."""
+    left, right = np.asarray(pi1, dtype=float), np.asarray(pi2, dtype=float)
+    product: Array = left[:, :, None] * right[:, None, :]
+    return product
+
+
+def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
+    """Return the state by state mixture of policies of one shape.
+
+    The mixture plays policy i with probability `weights[i]`, drawn anew at every step (it is
+    not the mixture of whole runs, whose occupancy differs).
+    """
+    stack = np.stack([np.asarray(policy, dtype=float) for policy in policies])
+    w = check_policy(np.asarray(weights, dtype=float)[None, :], (1, len(stack)), name="weights")[0]
+    return np.tensordot(w, stack, axes=1)
+
+
+def split(
+    joint: ArrayLike, *, tolerance: float = 1e-9, states: Sequence[object] | None = None
+) -> tuple[Array, Array]:
+    """Return (pi1, pi2) whose product is a joint policy of shape (S, A, B).
+
+    Raises
+    ------
+    InvalidPolicy
+        The joint policy is correlated: names the state and by how much an entry differs from
+        the product of the marginals.
+    """
+    array = np.asarray(joint, dtype=float)
+    pi1, pi2 = array.sum(axis=2), array.sum(axis=1)
+    gap = np.abs(array - joint_policy(pi1, pi2)).max(axis=(1, 2))
+    s = int(np.argmax(gap))
+    if gap[s] > tolerance:
+        raise InvalidPolicy(
+            f"joint policy[s={s if states is None else states[s]!r}]",
+            f"differs from the product of its marginals by {gap[s]:.3g}",
+            f"at most {tolerance:g} (a correlated policy is no pair of policies)",
+            float(gap[s]),
+        )
+    return pi1, pi2
+
+
+def from_labels(
+    choices: Mapping[Any, Any], states: Sequence[Any], actions: Sequence[Any], *, name: str
+) -> Array:
+    """Return the policy written as ``{state: action}`` or ``{state: {action: probability}}``.
+
+    The key ``"*"`` speaks for all states that are not named.
+
+    Raises
+    ------
+    UnknownLabel, InvalidPolicy
+        A label the game lacks; a state without an action; a row that does not sum to one.
+
+    Examples
+    --------
+    >>> from_labels({"hall": "open", "*": "shut"}, ("hall", "yard"), ("open", "shut"), name="pi1")
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    row_of = {label: s for s, label in enumerate(states)}
+    column_of = {label: a for a, label in enumerate(actions)}
+
+    def row(entry: Any) -> Array:
+        weights = entry if isinstance(entry, Mapping) else {entry: 1.0}
+        out = np.zeros(len(actions))
+        for action, weight in weights.items():
+            if action not in column_of:
+                raise UnknownLabel("action", action, tuple(actions))
+            out[column_of[action]] = weight
+        return out
+
+    policy = np.zeros((len(states), len(actions)))
+    if "*" in choices and "*" not in row_of:
+        policy[:] = row(choices["*"])
+    for state, entry in choices.items():
+        if state in row_of:
+            policy[row_of[state]] = row(entry)
+        elif state != "*":
+            raise UnknownLabel("state", state, tuple(states))
+    return check_policy(policy, policy.shape, name=name, states=states)

@@ -1,0 +1,112 @@
+"""Games on disk: one compressed ``.npz`` file of plain arrays, nothing pickled."""
+
+from __future__ import annotations
+
+import ast
+import math
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from iirl_opt.errors import InvalidArgument, InvalidGame
+from iirl_opt.game.kernel import RationalRows
+from iirl_opt.game.mdp import TwoAgentMDP
+
+__all__ = ["load_game", "save_game"]
+
+FORMAT = 1
+LABELS = ("states", "leader_actions", "follower_actions")
+
+
+def save_game(game: TwoAgentMDP, path: str | Path) -> None:
+    """Write a game to one ``.npz`` file that `load_game` reads back equal, exact numbers too.
+
+    Raises
+    ------
+    InvalidArgument
+        A label is no literal (text, number, tuple of those), so it could not be read back.
+    """
+    csr: Any = sp.csr_array(game.matrix)
+    arrays: dict[str, Any] = {
+        "format": np.array(FORMAT),
+        "shape": np.array(game.shape),
+        "discount": np.array(game.discount),
+        "start": game.start,
+        "indptr": csr.indptr,
+        "indices": csr.indices,
+        "data": csr.data,
+    }
+    for name in LABELS:
+        arrays[name] = np.array([_literal(name, label) for label in getattr(game, name)])
+    if game.rational is not None:
+        # Integers beyond 64 bits have no NumPy type, so all are written in decimal.
+        rows = game.rational.rows
+        arrays |= {
+            "exact_indptr": rows.indptr,
+            "exact_indices": rows.indices,
+            "exact_numerators": np.array([str(n) for n in rows.numerators.tolist()]),
+            "exact_denominators": np.array([str(n) for n in rows.denominators.tolist()]),
+            "exact_discount": np.array(str(game.rational.discount)),
+            "exact_start": np.array([str(x) for x in game.rational.start]),
+        }
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def load_game(path: str | Path) -> TwoAgentMDP:
+    """Read a game that `save_game` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    InvalidGame
+        The file is no saved game, or of another format version.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        found = int(arrays["format"])
+    except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as problem:
+        raise InvalidGame(
+            str(path), f"is no saved game ({problem})", "a file that save_game wrote"
+        ) from None
+    if found != FORMAT:
+        raise InvalidGame(f"{path}: format", f"is {found}", str(FORMAT), found)
+    shape = tuple(int(n) for n in arrays["shape"])
+    if "exact_indptr" in arrays:
+        rows = RationalRows(
+            arrays["exact_indptr"],
+            arrays["exact_indices"],
+            _integers(arrays["exact_numerators"]),
+            _integers(arrays["exact_denominators"]),
+        )
+        kernel: Any = rows.kernel(shape[0])
+        discount: Any = Fraction(str(arrays["exact_discount"]))
+        start: Any = np.array([Fraction(x) for x in arrays["exact_start"].tolist()], dtype=object)
+    else:
+        size = (math.prod(shape), shape[0])
+        kernel = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=size)
+        discount, start = float(arrays["discount"]), arrays["start"]
+    names = {name: [ast.literal_eval(text) for text in arrays[name].tolist()] for name in LABELS}
+    return TwoAgentMDP(kernel, discount, start, **names)
+
+
+def _literal(name: str, label: Any) -> str:
+    text = repr(label)
+    try:
+        same = ast.literal_eval(text) == label
+    except (ValueError, SyntaxError):
+        same = False
+    if not same:
+        raise InvalidArgument(name, f"contain {text}", "text, numbers and tuples of those", label)
+    return text
+
+
+def _integers(digits: Any) -> Any:
+    numbers = [int(text) for text in digits.tolist()]
+    return np.array(numbers, dtype=np.int64 if max(numbers) < 2**62 else object)

@@ -1,0 +1,1 @@
+"""Learning an unknown reward from a partner's responses."""

@@ -1,0 +1,1 @@
+"""The optimisation models, a file a family."""

@@ -1,0 +1,201 @@
+"""Occupancy measures: discounted state–action frequencies as cvxpy variables.
+
+The measure of a joint policy is ``μ(s, a, b) = Σ_t γ^t Pr(s_t = s, a_t = a, b_t = b)`` from the
+start distribution; it is nonnegative, sums to 1/(1−γ), and is exactly what the *flow* constraints
+allow:
+
+    Σ_{a,b} μ(s', a, b) − γ Σ_{s,a,b} P(s' | s, a, b) μ(s, a, b) = start(s')   for every s'.
+
+On the graph of the game this is conservation of flow with losses. Every linear quantity of a policy
+(its value, a risk, the use of a resource) is linear in μ, so side constraints are rows. They
+speak of what *both* agents do: with a budget the optimum may be a correlated joint policy, which no
+pair of policies plays, and Lemma 2 (the joint optimum as a commitment) says nothing of a
+constraint that the follower does not share.
+
+The multipliers of the flow constraints are the values of the states; the price of a side
+constraint is the gain of the objective for one more unit of its allowance.
+
+**Source** Puterman 1994, section 6.9; Altman 1999 for constrained MDPs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import split
+from iirl_opt.game.values import check_reward
+from iirl_opt.solve import Solved, Solver, solve
+
+__all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
+
+Array = NDArray[np.float64]
+
+# States whose measure is below this share of the whole count as never visited.
+VISITED = 1e-9
+
+
+def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint:
+    """Return the constraint that an expected quantity of the joint measure is at most `limit`.
+
+    It is shared: both agents respect it. Its price is found under `name`.
+    """
+    return (expected <= limit).set_label(name)
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancySolution:
+    """An optimal occupancy measure, its policy and its prices.
+
+    Attributes
+    ----------
+    game : the game.
+    measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
+    value : the optimal objective.
+    state_prices : shape (S,), the gain for one more unit of start at each state; the optimal values
+        where no side constraint binds.
+    price : by constraint name, the gain of the objective for one more unit of the allowance.
+    solved : the solver's record with recomputed residuals.
+    """
+
+    game: TwoAgentMDP
+    measure: Array
+    value: float
+    state_prices: Array
+    price: Mapping[str, Array]
+    solved: Solved
+
+    @property
+    def visited(self) -> NDArray[np.bool_]:
+        """Which states the measure reaches, shape (S,)."""
+        mass = self.measure.sum(axis=(1, 2))
+        reached: NDArray[np.bool_] = mass > VISITED * mass.sum()
+        return reached
+
+    @property
+    def joint_policy(self) -> Array:
+        """The policy (S, A, B) that has this measure; uniform in states that are never visited."""
+        mass = self.measure.sum(axis=(1, 2), keepdims=True)
+        uniform = np.full_like(self.measure, 1.0 / self.game.n_choices)
+        seen = self.visited[:, None, None]
+        return np.where(seen, self.measure / np.where(seen, mass, 1.0), uniform)
+
+    def split(self, *, tolerance: float = 1e-7) -> tuple[Array, Array]:
+        """Return (pi1, pi2) whose product is the joint policy.
+
+        Raises
+        ------
+        NotAProduct
+            The policy is correlated: names the state and the correlation.
+        """
+        return split(self.joint_policy, tolerance=tolerance, states=self.game.states)
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancyMeasure:
+    """The occupancy measures of all joint policies of a game.
+
+    Attributes
+    ----------
+    game : the game.
+    variable : cvxpy variable of shape (S·A·B,), nonnegative, row order ``(s·A + a)·B + b``.
+    flow : the flow constraints, labelled ``flow``.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5, start=[1, 0])
+    >>> best = iirl.OccupancyMeasure(game).maximise([0.0, 1.0])
+    >>> round(best.value, 9), best.state_prices.round(9)
+    (1.0, array([1., 2.]))
+    """
+
+    game: TwoAgentMDP
+
+    @cached_property
+    def variable(self) -> cp.Variable:
+        """The measure, shape (S·A·B,)."""
+        return cp.Variable(self.game.matrix.shape[0], nonneg=True, name="occupancy")
+
+    @cached_property
+    def flow(self) -> cp.Constraint:
+        """Conservation of flow at every state."""
+        return (flow_matrix(self.game).T @ self.variable == self.game.start).set_label("flow")
+
+    @property
+    def constraints(self) -> list[cp.Constraint]:
+        """What makes the variable an occupancy measure (beside its sign)."""
+        return [self.flow]
+
+    def expected(self, quantity: ArrayLike) -> cp.Expression:
+        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
+        return self._row(quantity) @ self.variable
+
+    def hold_leader(self, pi1: ArrayLike) -> list[cp.Constraint]:
+        """Return constraints under which the leader plays `pi1` of shape (S, A), label ``leader``.
+
+        ``μ(s, a, b) = π1(a | s) Σ_a' μ(s, a', b)``: what is left is the follower's own problem.
+        """
+        game = self.game
+        policy = game.check_leader_policy(pi1)
+        n_states, n_a, n_b = game.shape
+        shares: Matrix = sp.block_diag(
+            [np.outer(row, np.ones(n_a)) for row in policy], format="csr"
+        )
+        keep = sp.eye_array(n_states * n_a, format="csr") - shares
+        rows: Matrix = sp.kron(keep, sp.eye_array(n_b), format="csr")
+        return [(rows @ self.variable == 0).set_label("leader")]
+
+    def maximise(
+        self,
+        reward: ArrayLike,
+        *,
+        subject_to: Sequence[cp.Constraint] = (),
+        solver: Solver | None = None,
+    ) -> OccupancySolution:
+        """Return the measure that maximises the expected discounted reward.
+
+        Parameters
+        ----------
+        reward : shape (S,) or (S, A, B).
+        subject_to : further constraints on the measure, labelled for their prices.
+
+        Raises
+        ------
+        Infeasible
+            No joint policy meets the side constraints; the Farkas ray is in its record.
+
+        **Cost** one LP.
+        """
+        goal = cp.Maximize(self.expected(reward))
+        solved = solve(cp.Problem(goal, [*self.constraints, *subject_to]), solver)
+        assert solved.value is not None
+        return OccupancySolution(
+            game=self.game,
+            measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
+            value=solved.value,
+            state_prices=np.array(solved.duals["flow"]),
+            price={name: dual for name, dual in solved.duals.items() if name != "flow"},
+            solved=solved,
+        )
+
+    def _row(self, quantity: ArrayLike) -> Array:
+        q = check_reward(self.game, quantity)
+        return np.repeat(q, self.game.n_choices) if q.ndim == 1 else q.ravel()
+
+
+def flow_matrix(game: TwoAgentMDP) -> Matrix:
+    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones."""
+    n_rows = game.matrix.shape[0]
+    own = np.repeat(np.arange(game.n_states), game.n_choices)
+    leave = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), own)), shape=game.matrix.shape)
+    return sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))

@@ -1,0 +1,28 @@
+"""Settings of the whole suite: hypothesis profiles and the place of the optional shared files."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "quick",
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("deep", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def problems() -> Path:
+    """The folder of real problem files beside the project's own checkout."""
+    folder = SHARED / "problems"
+    if not folder.is_dir():
+        pytest.skip("the real problem files stand beside the project's own checkout only")
+    return folder
