@@ -149,10 +149,14 @@ class _Model:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    @property
+    def n_transitions(self) -> int:
+        """The number of transitions of positive probability."""
+        return int(self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix))
+
     def _sizes(self) -> str:
-        nnz = self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix)
         exact = "float" if self.rational is None else "rational"
-        return f"discount={self.discount:g}, {nnz} transitions, {exact}"
+        return f"discount={self.discount:g}, {self.n_transitions} transitions, {exact}"
 
 
 class MDP(_Model):
@@ -352,7 +356,7 @@ class TwoAgentMDP(_Model):
 
         def largest(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> float:
             gaps = (abs(self.matrix[i.ravel()] - self.matrix[j.ravel()]) for i, j in pairs)
-            return max((float(gap.sum(axis=1).max()) for gap in gaps), default=0.0)
+            return min(2.0, max((float(gap.sum(axis=1).max()) for gap in gaps), default=0.0))
 
         return largest(pairs1), largest(pairs2)
 

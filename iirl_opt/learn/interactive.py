@@ -17,10 +17,9 @@ paper's Proposition 1 needs an assumption that random games do not meet).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -188,12 +187,14 @@ class Episode:
     ----------
     number : counted from 1.
     learner : the learner that knows it.
-    value : expected discounted true reward of the two policies from the start.
+    values : true values (S,) of the two policies from every state.
+    value : the same from the start distribution.
     regret : V* less that value.
     """
 
     number: int
     learner: InteractiveIRL
+    values: Array
     value: float
     regret: float
 
@@ -205,7 +206,6 @@ def interact(
     *,
     follower: Follower | None = None,
     rng: np.random.Generator | None = None,
-    watch: Callable[[Episode], Any] | None = None,
 ) -> Iterator[Episode]:
     """Play a learner against a response model that knows the true reward, an episode at a time.
 
@@ -216,7 +216,6 @@ def interact(
     truth : the follower's reward, (S,) or (S, A, B).
     follower : `OptimalFollower` by default.
     rng : of a follower with random ties; seeded by the learner's seed by default.
-    watch : called after each episode.
     """
     partner = OptimalFollower() if follower is None else follower
     ties = np.random.default_rng(learner.seed) if rng is None else rng
@@ -226,8 +225,6 @@ def interact(
         response = partner.respond(learner.game, pi1, truth, ties)
         learner = learner.tell(response, pi1=pi1)
         last = learner.history[-1]
-        value = float(learner.game.start @ evaluate(learner.game, truth, (last.pi1, last.pi2)))
-        episode = Episode(number, learner, value, best - value)
-        if watch is not None:
-            watch(episode)
-        yield episode
+        values = evaluate(learner.game, truth, (last.pi1, last.pi2))
+        value = float(learner.game.start @ values)
+        yield Episode(number, learner, values, value, best - value)

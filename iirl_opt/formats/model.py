@@ -1,0 +1,241 @@
+"""Model files: one whole problem as TOML, written by people (`models/README.md` specifies them).
+
+Here is the schema and its reader: text in, checked tables out, every error with file and key or
+line. What the tables mean is in `iirl_opt.library`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from iirl_opt.errors import FileProblem
+
+__all__ = ["VERSION", "Document", "read_document"]
+
+VERSION = 1
+
+Number = int | float | str
+Weights = dict[str, Number]
+
+
+class _Table(Struct, forbid_unknown_fields=True):
+    """A TOML table in which every key means something."""
+
+
+class Transition(_Table, rename={"origin": "from"}):
+    """One row or several of the kernel; ``"*"`` stands for every action."""
+
+    origin: str
+    to: Weights
+    leader: str = "*"
+    follower: str = "*"
+
+
+class Grid(_Table):
+    """A maze drawn as text: see `iirl_opt.grid_game`."""
+
+    rows: list[str]
+    slip: Number = 0
+    doors: Literal["pairs", "open"] | list[str] = "pairs"
+    prizes: dict[str, Number] = {}
+    prize_rule: Literal["vanish", "stay", "absorb"] = "vanish"
+    wall_states: bool = False
+
+
+class RandomGame(_Table, tag_field="name", tag="random_game"):
+    """A random game: see `iirl_opt.random_game`."""
+
+    states: int
+    leader_actions: int
+    follower_actions: int
+    seed: int
+    concentration: float | None = None
+    successors: int | None = None
+    leader_influence: Number | None = None
+    follower_influence: Number | None = None
+    restart: bool = True
+
+
+class MazeMaker(_Table, tag_field="name", tag="maze_maker"):
+    """The paper's Maze-Maker: see `iirl_opt.maze_maker`."""
+
+    size: int = 7
+    start: int | None = None
+    prizes: dict[str, Number] | None = None
+    slip: Number = "1/5"
+
+
+class IntroductoryGame(_Table, tag_field="name", tag="introductory_game"):
+    """The mazes of Figure 1 as one game: see `iirl_opt.introductory_game`."""
+
+
+class Game(_Table):
+    """The game, from exactly one of its sources: see `SOURCES`."""
+
+    discount: Number | None = None
+    states: list[str] | None = None
+    leader_actions: list[str] | None = None
+    follower_actions: list[str] | None = None
+    start: Literal["uniform"] | Weights | None = None
+    transitions: list[Transition] | None = None
+    kernel: list[list[list[list[Number]]]] | None = None
+    grid: Grid | None = None
+    generator: RandomGame | MazeMaker | IntroductoryGame | None = None
+    file: str | None = None
+
+
+SOURCES = ("transitions", "kernel", "grid", "generator", "file")
+
+
+class JointReward(_Table):
+    """The reward of one choice, or of several: ``"*"`` stands for every state or action."""
+
+    value: float
+    state: str = "*"
+    leader: str = "*"
+    follower: str = "*"
+
+
+class Reward(_Table):
+    """The true reward: by state, or by choice (later entries override earlier ones)."""
+
+    values: dict[str, float] = {}
+    default: float = 0.0
+    choices: list[JointReward] = []
+
+
+class Optimal(_Table, tag_field="model", tag="optimal"):
+    """A follower that answers optimally."""
+
+    ties: Literal["first", "last", "random", "mix", "all"] = "first"
+
+
+class EpsilonGreedy(_Table, tag_field="model", tag="epsilon-greedy"):
+    """A follower that errs with probability epsilon."""
+
+    epsilon: float
+
+
+class Boltzmann(_Table, tag_field="model", tag="boltzmann"):
+    """A Boltzmann-rational follower."""
+
+    beta: float
+
+
+class Learning(_Table, tag_field="family", tag="learning"):
+    """A leader learns the reward: Algorithm 1."""
+
+    episodes: int = 30
+    seed: int = 0
+    rewards: Literal["state", "joint"] | None = None
+    first: dict[str, str | Weights] | None = None
+
+
+class Expect(_Table):
+    """An expected quantity: a value with its tolerance, or a bound; and where it comes from."""
+
+    quantity: str
+    source: str
+    value: float | None = None
+    tolerance: float = 0.0
+    at_most: float | None = None
+    at_least: float | None = None
+
+
+class Document(_Table):
+    """A whole model file."""
+
+    version: int
+    title: str
+    source: str
+    game: Game
+    question: Learning
+    reward: Reward | None = None
+    follower: Optimal | EpsilonGreedy | Boltzmann | None = None
+    expect: list[Expect] = []
+
+
+def read_document(path: Path) -> Document:
+    """Read and check a model file.
+
+    Raises
+    ------
+    FileProblem
+        The text is no TOML (names line and column), a key is missing, unknown or of the wrong
+        type (names the key), or the version is another.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as problem:
+        raise _syntax(path, str(problem)) from None
+    except UnicodeDecodeError as problem:
+        raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
+    found = tables.get("version")
+    if found is not None and found != VERSION:
+        raise FileProblem(path, f"is {found!r}; this release reads {VERSION}", key="version")
+    try:
+        document = msgspec.convert(tables, Document, strict=True)
+    except msgspec.ValidationError as problem:
+        raise _validation(path, str(problem), tables) from None
+    given = [name for name in SOURCES if getattr(document.game, name) is not None]
+    if len(given) != 1:
+        what = f"has {' and '.join(given)}" if given else "has no source"
+        raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key="game")
+    for i, expected in enumerate(document.expect):
+        bounds = (expected.value, expected.at_most, expected.at_least)
+        if all(bound is None for bound in bounds):
+            raise FileProblem(path, "needs one of value, at_most, at_least", key=f"expect[{i}]")
+    return document
+
+
+def _syntax(path: Path, message: str) -> FileProblem:
+    at = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if at is None:
+        return FileProblem(path, message)
+    text = message[: at.start()]
+    if at[1] is None:
+        return FileProblem(path, f"{text} at the end of the file")
+    return FileProblem(path, text, line=int(at[1]), column=int(at[2]))
+
+
+def _validation(path: Path, message: str, tables: dict[str, Any]) -> FileProblem:
+    """Say what msgspec found in the words of the file: the dotted key, and a near miss."""
+    text, _, at = message.partition(" - at `$")
+    key = at.rstrip("`").lstrip(".").replace("[...]", "[*]")
+    unknown = re.search(r"contains unknown field `(.+)`", text)
+    missing = re.search(r"missing required field `(.+)`", text)
+    if unknown:
+        known = _known_keys(key)
+        near = get_close_matches(unknown[1], known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+        text = f"unknown key{hint if known else ''}"
+    elif missing:
+        text = "is missing"
+    name = (unknown or missing or [None, ""])[1]
+    return FileProblem(path, text, key=".".join(part for part in (key, name) if part) or None)
+
+
+def _known_keys(key: str) -> list[str]:
+    """Return the keys that the table at a dotted key may have, where it has one type."""
+    table: Any = Document
+    for part in re.sub(r"\[.*?\]", "", key).split(".") if key else ():
+        fields = {f.encode_name: f.type for f in msgspec.structs.fields(table)}
+        inner = fields.get(part)
+        tables = _structs(inner)
+        if len(tables) != 1:
+            return []
+        table = tables[0]
+    return [f.encode_name for f in msgspec.structs.fields(table)]
+
+
+def _structs(hint: Any) -> list[type[Struct]]:
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return [hint]
+    return [table for inner in getattr(hint, "__args__", ()) for table in _structs(inner)]

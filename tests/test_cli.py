@@ -1,0 +1,148 @@
+"""The command as a stranger runs it: in a process of its own, judged by what comes out."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+RUN = [sys.executable, "-m", "iirl_opt.cli"]
+
+
+def iirl(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) -> None:
+    done = iirl("learn", "small-maze", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = [line for line in done.stdout.splitlines() if line.startswith("episode ")]
+    assert len(lines) == 8
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert [episode["episode"] for episode in result["episodes"]] == list(range(1, 9))
+    assert all(episode["regret"] >= -1e-9 for episode in result["episodes"])
+    for line, episode in zip(lines, result["episodes"], strict=True):
+        assert f"{episode['regret']:.6f}" in line
+    assert result["complete"]
+    assert all(finding["met"] for finding in result["expectations"])
+    assert len(result["reward"]) == 32
+    for picture in ("regret.png", "maze.png"):
+        assert (tmp_path / "out" / picture).read_bytes().startswith(b"\x89PNG")
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
+    done = iirl("learn", "two-rooms", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    result = json.loads(done.stdout)
+    assert {"value", "regret"} <= set(result["episodes"][0])
+    assert done.stdout.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
+    def run(seed: int) -> list[tuple[float, float]]:
+        result = json.loads(iirl("learn", "small-maze", "--seed", seed, "--json").stdout)
+        return [(episode["value"], episode["rows"]) for episode in result["episodes"]]
+
+    assert run(3) == run(3)
+    assert run(3) != run(4)
+
+
+def test_a_failed_expectation_leaves_with_one_and_says_what_was_found(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[1] / "models" / "learning" / "two-rooms.toml"
+    path = tmp_path / "planted.toml"
+    path.write_text(shipped.read_text().replace("value = 2.4", "value = 2.5", 1))
+    done = iirl("learn", path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "NOT MET optimal_value = 2.4" in done.stdout
+    assert "expected 2.5" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["learn", "absent.toml"], "absent.toml: no such file"),
+        (["learn", "absent"], "shipped: "),
+        (["learn", "broken.toml"], "broken.toml:1:"),
+        (["show", "maze-maker", "--discount", "1"], "discount is 1"),
+        (["show", "maze-maker", "--discount", "x"], "discount is 'x'"),
+        (["learn", "maze-maker", "--episodes", "0"], "episodes"),
+        (["learn"], "Missing argument"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_bad_input_leaves_with_two_and_no_traceback(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "broken.toml").write_text("version = \n")
+    done = iirl(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.toml"]
+
+
+def test_an_interrupted_run_keeps_the_episodes_done(tmp_path: Path) -> None:
+    command = [*RUN, "learn", "maze-maker", "--episodes", "500", "--out", str(tmp_path)]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("episode   2"):
+                break
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in rest
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["complete"] is False
+    assert len(result["episodes"]) >= 2
+
+
+def test_show_names_sizes_influence_and_draws_the_grid() -> None:
+    done = iirl("show", "maze-maker")
+    assert done.returncode == 0
+    for fact in ("392", "leader 6, follower 4", "1.6", ". . . S . . ."):
+        assert fact in done.stdout
+    facts = json.loads(iirl("show", "maze-maker", "--json").stdout)
+    assert (facts["states"], facts["transitions"], facts["rational"]) == (392, 39264, True)
+
+
+def test_other_peoples_files_are_learnt(problems: Path, tmp_path: Path) -> None:
+    for name in ("oneDoor_2_7_0.20_0.00_0_2", "GridSmall"):
+        path = problems / f"{name}.dpomdp"
+        done = iirl("learn", path, "--episodes", 3, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads((tmp_path / name / "result.json").read_text())["episodes"]) == 3
+    refused = iirl("learn", problems / "example.dpomdp")
+    assert refused.returncode == 2
+    assert "example.dpomdp:199:" in refused.stderr
+    undiscounted = iirl("show", problems / "dectiger.dpomdp")
+    assert undiscounted.returncode == 2
+    assert "--discount" in undiscounted.stderr
+    assert iirl("show", problems / "dectiger.dpomdp", "--discount", 0.9).returncode == 0
+
+
+def test_help_loads_no_solver() -> None:
+    code = (
+        "import sys; from iirl_opt.cli import run; run(['--help']); "
+        "print([m for m in ('cvxpy', 'networkx', 'matplotlib', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_version() -> None:
+    assert iirl("--version").stdout.startswith("iirl-opt ")
