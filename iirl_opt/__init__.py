@@ -24,6 +24,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "InvalidReward",
         "LimitReached",
         "MissingExtra",
+        "NotAProduct",
         "NotExact",
         "OnlyConstantRewards",
         "SolverFailed",
@@ -57,6 +58,17 @@ _HOME: dict[str, tuple[str, ...]] = {
         "maze_maker",
     ),
     "iirl_opt.game.generate": ("random_game",),
+    "iirl_opt.game.graph": (
+        "CommunicatingClass",
+        "Pruned",
+        "absorbing_states",
+        "communicating_classes",
+        "dead_ends",
+        "from_networkx",
+        "prune",
+        "reachable",
+        "to_networkx",
+    ),
     "iirl_opt.follower": (
         "BoltzmannFollower",
         "EpsilonGreedyFollower",
@@ -65,15 +77,16 @@ _HOME: dict[str, tuple[str, ...]] = {
         "ProportionalFollower",
         "best_responses",
     ),
-    "iirl_opt.observation": ("Observation",),
-    "iirl_opt.solve": ("Clarabel", "HiGHS", "Named", "Solved", "Status", "solve"),
-    "iirl_opt.programs.rewards": (
-        "AffineClass",
-        "FeasibleRewards",
-        "RewardSimplex",
-        "RewardSolution",
-        "Violation",
+    "iirl_opt.observation": (
+        "Observation",
+        "Trajectory",
+        "observe",
+        "record_trajectory",
+        "sample_trajectory",
     ),
+    "iirl_opt.solver": ("Clarabel", "HiGHS", "Named", "Solved", "Status", "solve"),
+    "iirl_opt.programs.sets": ("Ball", "RewardBox", "RewardSimplex", "RewardSolution"),
+    "iirl_opt.programs.rewards": ("AffineClass", "FeasibleRewards", "Violation"),
     "iirl_opt.programs.occupancy": ("OccupancyMeasure", "OccupancySolution", "budget"),
     "iirl_opt.programs.commitment": (
         "Commitment",
@@ -104,6 +117,7 @@ if TYPE_CHECKING:
     from iirl_opt.errors import *  # noqa: F403
     from iirl_opt.follower import *  # noqa: F403
     from iirl_opt.game.generate import *  # noqa: F403
+    from iirl_opt.game.graph import *  # noqa: F403
     from iirl_opt.game.grid import *  # noqa: F403
     from iirl_opt.game.mdp import *  # noqa: F403
     from iirl_opt.game.policy import *  # noqa: F403
@@ -114,4 +128,5 @@ if TYPE_CHECKING:
     from iirl_opt.programs.commitment import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403
     from iirl_opt.programs.rewards import *  # noqa: F403
-    from iirl_opt.solve import *  # noqa: F403
+    from iirl_opt.programs.sets import *  # noqa: F403
+    from iirl_opt.solver import *  # noqa: F403

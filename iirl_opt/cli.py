@@ -25,9 +25,9 @@ import typer
 from iirl_opt import errors
 
 if TYPE_CHECKING:
+    from iirl_opt.formats.problem import Problem
     from iirl_opt.learn.interactive import Episode
-    from iirl_opt.library import Finding, Model
-    from iirl_opt.programs.commitment import Commitment
+    from iirl_opt.library import Finding
 
 __all__ = ["app", "main"]
 
@@ -111,32 +111,41 @@ def learn(
 ) -> int:
     """Let a leader learn the unknown reward from its partner, episode by episode (Algorithm 1)."""
     from iirl_opt import library
-    from iirl_opt.programs.commitment import commit
 
     problem = library.read_model(file, discount=discount)
     run = library.learn(problem, episodes=episodes, seed=seed)
-    total = problem.question.episodes if episodes is None else episodes
-    best = commit(problem.game, problem.truth)  # type: ignore[arg-type]
     done: list[Episode] = []
-    lines: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     complete = False
+    best = library.learning_answer(problem, done).quantities["optimal_value"]
+    total = getattr(problem.question, "episodes", 0) if episodes is None else episodes
     say = _silent if as_json else typer.echo
     say(f"{problem.title}: {problem.game}")
-    say(f"best commitment: value {problem.reported(best.values):.6f}")
+    say(f"best commitment: value {best:.6f}")
     began = time.perf_counter()
     try:
         with _progress(total, shown=not as_json) as advance:
             for episode in run:
                 done.append(episode)
-                lines.append(_episode_record(problem, best, episode, time.perf_counter() - began))
-                advance(_episode_line(lines[-1]))
+                records.append(_record(problem, best, episode, time.perf_counter() - began))
+                advance(_line(records[-1]))
         complete = True
     except KeyboardInterrupt:
         say("interrupted: keeping the episodes done")
-    quantities = library.learning_quantities(problem, best, done)
+    quantities = library.learning_answer(problem, done).quantities
     as_stated = complete and episodes is None and seed is None and discount is None
     findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
-    result = _learning_result(problem, done, lines, quantities, findings, complete)
+    last = done[-1].learner if done else None
+    estimate = None if last is None or not complete else last.reward
+    result = {
+        **_head("learn", problem),
+        "seed": None if last is None else last.seed,
+        "complete": complete,
+        "quantities": quantities,
+        "episodes": records,
+        "reward": None if estimate is None else estimate.tolist(),
+        "expectations": [asdict(finding) for finding in findings],
+    }
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
     _say_findings(findings, say)
@@ -150,11 +159,102 @@ def learn(
 
 
 @app.command()
+def solve(file: File, discount: Discount = None, out: Out = None, as_json: Json = False) -> int:
+    """Answer the question of any model file, with its evidence."""
+    from iirl_opt import library
+
+    problem = library.read_model(file, discount=discount)
+    answer = library.answer(problem)
+    findings = (
+        library.check(problem.expect, answer.quantities, problem.path) if discount is None else ()
+    )
+    result = {
+        **_head("solve", problem),
+        "quantities": dict(answer.quantities),
+        "evidence": dict(answer.evidence),
+        "expectations": [asdict(finding) for finding in findings],
+    }
+    say = _silent if as_json else typer.echo
+    if as_json:
+        typer.echo(json.dumps(result, allow_nan=False))
+    say(f"{problem.title}\n  {problem.source}\n")
+    for name, value in answer.quantities.items():
+        say(f"  {name:<24} {value:.10g}")
+    solved = answer.evidence.get("solved")
+    if solved:
+        residual = "" if solved["residual"] is None else f", residuals ≤ {solved['residual']:.1e}"
+        ran = f"{solved['solver']} {solved['version']}"
+        say(f"  {'evidence':<24} {ran}: {solved['status']}{residual}")
+        for name in solved["farkas"] or ():
+            say(f"  {'contradicts':<24} {name}")
+    _say_findings(findings, say)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        say(f"wrote {_write(out / 'result.json', json.dumps(result, indent=1, allow_nan=False))}")
+    return ANSWERED if all(finding.met for finding in findings) else UNMET
+
+
+@app.command()
+def check(
+    paths: Annotated[list[str], typer.Argument(help="Model files, folders of them, or names.")],
+    as_json: Json = False,
+) -> int:
+    """Derive every expectation of model files again, and report those that fail."""
+    from iirl_opt import library
+
+    files: list[Path] = []
+    for name in paths:
+        folder = Path(name)
+        inside = sorted(folder.glob("**/*.toml")) if folder.is_dir() else [library.find_model(name)]
+        if not inside:
+            raise errors.FileProblem(folder, "holds no model file")
+        files += inside
+    say = _silent if as_json else typer.echo
+    report: list[dict[str, Any]] = []
+    unmet = 0
+    for file in files:
+        problem = library.read_model(file)
+        quantities = library.answer(problem).quantities
+        findings = library.check(problem.expect, quantities, file)
+        report += [{"file": str(file), **asdict(finding)} for finding in findings]
+        failed = [finding for finding in findings if not finding.met]
+        unmet += len(failed)
+        say(f"{'NOT MET' if failed else 'ok':<8}{file} ({len(findings)} expectations)")
+        for finding in failed:
+            say(f"        {finding.quantity}: expected {finding.expected}, found {finding.found!r}")
+    if as_json:
+        typer.echo(json.dumps({"unmet": unmet, "expectations": report}, allow_nan=False))
+    say(f"{len(report)} expectations in {len(files)} files, {unmet} not met")
+    return UNMET if unmet else ANSWERED
+
+
+@app.command()
+def export(
+    file: File,
+    lp: Annotated[Path | None, typer.Option("--lp", help="Write an LP file.")] = None,
+    mps: Annotated[Path | None, typer.Option("--mps", help="Write an MPS file.")] = None,
+    discount: Discount = None,
+) -> int:
+    """Write the linear program behind a model file, with our names, for any solver."""
+    from iirl_opt import library
+    from iirl_opt.solver import write_program
+
+    if lp is None and mps is None:
+        raise typer.BadParameter("give --lp FILE, --mps FILE or both")
+    program = library.program(library.read_model(file, discount=discount))
+    for path, suffix in ((lp, ".lp"), (mps, ".mps")):
+        if path is not None:
+            typer.echo(f"wrote {write_program(program, path, suffix)}")
+    return ANSWERED
+
+
+@app.command()
 def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
     import numpy as np
 
     from iirl_opt import library
+    from iirl_opt.game.graph import reachable
 
     problem = library.read_model(file, discount=discount)
     game = problem.game
@@ -172,6 +272,7 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
         "leader_influence": influence[0],
         "follower_influence": influence[1],
         "start_states": int(np.count_nonzero(game.start)),
+        "reachable_states": int(reachable(game).sum()),
         "reward": None,
         "fingerprint": game.fingerprint,
     }
@@ -187,7 +288,8 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
     reward = facts["reward"]
     typer.echo(f"{problem.title}\n  {problem.source}\n")
     rows = {
-        "states": f"{game.n_states:,} ({facts['start_states']} at the start)",
+        "states": f"{game.n_states:,} ({facts['start_states']} at the start, "
+        f"{facts['reachable_states']:,} reachable)",
         "actions": f"leader {game.n_leader_actions}, follower {game.n_follower_actions}",
         "discount": f"{game.discount:g}",
         "transitions": f"{game.n_transitions:,} ({facts['density']:.2%} of the entries), "
@@ -205,58 +307,41 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
     return ANSWERED
 
 
-def _episode_record(
-    problem: Model, best: Commitment, episode: Episode, seconds: float
-) -> dict[str, Any]:
-    value = problem.reported(episode.values)
+def _record(problem: Problem, best: float, episode: Episode, seconds: float) -> dict[str, Any]:
+    value = float(problem.game.start @ problem.reported(episode.values))
+    learner = episode.learner
     return {
         "episode": episode.number,
         "value": value,
-        "regret": problem.reported(best.values) - value,
-        "rows": episode.learner.known.n_rows,
+        "regret": best - value,
+        "rows": learner.known.count_rows(joint=learner.joint),
         "seconds": round(seconds, 4),
     }
 
 
-def _episode_line(record: dict[str, Any]) -> str:
+def _line(record: dict[str, Any]) -> str:
     return (
         f"episode {record['episode']:>3}   value {record['value']:>10.6f}   "
         f"regret {record['regret']:>10.6f}   rows {record['rows']:>6}"
     )
 
 
-def _learning_result(
-    problem: Model,
-    episodes: list[Episode],
-    lines: list[dict[str, Any]],
-    quantities: dict[str, float],
-    findings: tuple[Finding, ...],
-    complete: bool,
-) -> dict[str, Any]:
-    """Return the result of a run as one JSON document."""
-    last = episodes[-1].learner if episodes else None
-    estimate = None if last is None or not complete else last.reward
+def _head(command: str, problem: Problem) -> dict[str, Any]:
+    """Return what every result document starts with: what was asked, and of which versions."""
+    packages = ("iirl-opt", "cvxpy", "highspy", "numpy", "scipy")
     return {
         "format": RESULT_FORMAT,
-        "command": "learn",
+        "command": command,
         "file": problem.path.name,
         "title": problem.title,
         "fingerprint": problem.game.fingerprint,
         "discount": problem.game.discount,
-        "seed": problem.question.seed if last is None else last.seed,
-        "complete": complete,
-        "versions": {
-            name: _version(name) for name in ("iirl-opt", "cvxpy", "highspy", "numpy", "scipy")
-        },
-        "quantities": quantities,
-        "episodes": lines,
-        "reward": None if estimate is None else estimate.tolist(),
-        "expectations": [asdict(finding) for finding in findings],
+        "versions": {name: _version(name) for name in packages},
     }
 
 
 def _write_learning(
-    folder: Path, result: dict[str, Any], problem: Model, episodes: list[Episode]
+    folder: Path, result: dict[str, Any], problem: Problem, episodes: list[Episode]
 ) -> Iterator[Path]:
     """Write the result file, and pictures where matplotlib is present."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from iirl_opt.solve import Solved
+    from iirl_opt.solver import Solved
 
 __all__ = [
     "FileProblem",
@@ -29,6 +29,7 @@ __all__ = [
     "InvalidValue",
     "LimitReached",
     "MissingExtra",
+    "NotAProduct",
     "NotExact",
     "OnlyConstantRewards",
     "SolverFailed",
@@ -76,6 +77,10 @@ class InvalidPolicy(InvalidValue):
     """A policy that is no row-stochastic array of the right shape."""
 
 
+class NotAProduct(InvalidPolicy):
+    """A correlated joint policy: names the state, and by how much it differs from a product."""
+
+
 class InvalidReward(InvalidValue):
     """A reward that is not finite or has the wrong shape."""
 
@@ -97,8 +102,9 @@ class UnknownLabel(IIRLError, KeyError):
     known: Sequence[object] = field(repr=False)
 
     def __str__(self) -> str:
-        near = get_close_matches(str(self.label), [str(name) for name in self.known], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        written = {str(name): name for name in self.known}
+        near = get_close_matches(str(self.label), written, n=1)
+        hint = f"; did you mean {written[near[0]]!r}?" if near else ""
         some = ", ".join(repr(name) for name in self.known[:6])
         rest = f", … ({len(self.known)} in all)" if len(self.known) > 6 else ""
         return f"no {self.kind} is called {self.label!r}{hint} (known: {some}{rest})"
@@ -138,7 +144,7 @@ class SolverProblem(IIRLError):
 
 
 class Infeasible(SolverProblem):
-    """No point meets the constraints; `solved.duals` is a Farkas ray when `solved.ray` is true."""
+    """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found."""
 
 
 class Unbounded(SolverProblem):

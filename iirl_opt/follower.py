@@ -22,7 +22,7 @@ from scipy.special import log_softmax
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.game.policy import as_floats, deterministic_policy
 from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
 
 __all__ = [
@@ -159,7 +159,11 @@ class BoltzmannFollower:
     def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
         """Return the logarithm of the response, shape (S, B)."""
         q = best_responses(game, pi1, reward).q
-        return np.asarray(log_softmax(self.beta * q, axis=1))
+        with np.errstate(
+            over="ignore"
+        ):  # of β times what the best action is better by: −∞ is right
+            below = self.beta * (q - q.max(axis=1, keepdims=True))
+        return np.asarray(log_softmax(below, axis=1))
 
     def respond(
         self,
@@ -197,10 +201,13 @@ class ProportionalFollower:
         Raises
         ------
         InvalidArgument
-            f is negative, not finite, or zero for every action: names the state and action.
+            f is negative, not finite, or zero for every action: names the state and action; or its
+            values are no array of the shape of Q.
         """
         q = best_responses(game, pi1, reward).q
-        weights = np.asarray(self.f(q), dtype=float)
+        weights = as_floats(self.f(q.copy()), "f(Q)", InvalidArgument)
+        if weights.shape != q.shape:
+            raise InvalidArgument("f(Q)", f"has shape {weights.shape}", f"{q.shape}", weights.shape)
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():
             s, b = np.argwhere(bad)[0]
@@ -210,10 +217,11 @@ class ProportionalFollower:
                 "finite values ≥ 0",
                 float(weights[s, b]),
             )
-        total = weights.sum(axis=1, keepdims=True)
-        if (total == 0).any():
-            s = int(np.argmin(total[:, 0]))
+        largest = weights.max(axis=1, keepdims=True)
+        if (largest == 0).any():
+            s = int(np.argmin(largest[:, 0]))
             raise InvalidArgument(
                 f"f(Q)[s={game.states[s]!r}]", "is 0 for every action", "a positive sum", 0.0
             )
-        return np.asarray(weights / total)
+        shares = weights / largest  # so that sums do not overflow
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -1,16 +1,14 @@
-"""The model library: finds model files, makes games of them, answers their questions.
+"""The model library: finds model files and answers their questions.
 
 A model file states one whole problem (see `models/README.md`). A name without a path means a file
-that ships with the package. A ``.dpomdp`` file is taken as a learning problem whose reward is
-hidden from the leader.
+that ships with the package. An `Answer` holds quantities by the names that ``[[expect]]`` tables
+use, so that every expectation of a file can be derived again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,62 +16,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 import iirl_opt
-from iirl_opt.errors import FileProblem, IIRLError, InvalidValue, UnknownLabel
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    Follower,
-    OptimalFollower,
-)
-from iirl_opt.formats import dpomdp, model
-from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
-from iirl_opt.game.kernel import as_fraction
-from iirl_opt.game.labels import Labels
-from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import from_labels
+from iirl_opt.errors import FileProblem, Infeasible, NotAProduct
+from iirl_opt.formats import model
+from iirl_opt.formats.problem import Problem, Row, read_problem
+from iirl_opt.game.values import evaluate
 from iirl_opt.learn.interactive import Episode, InteractiveIRL, interact
-from iirl_opt.programs.commitment import Commitment
+from iirl_opt.programs.commitment import commit
+from iirl_opt.programs.occupancy import OccupancyMeasure
+from iirl_opt.programs.rewards import AffineClass, FeasibleRewards
+from iirl_opt.programs.sets import RewardBox, RewardDomain, RewardSimplex
+from iirl_opt.solver import Solved
 
-__all__ = ["Finding", "Model", "check", "find_model", "learn", "learning_quantities", "read_model"]
+__all__ = [
+    "Answer",
+    "Finding",
+    "answer",
+    "check",
+    "find_model",
+    "learn",
+    "learning_answer",
+    "program",
+    "read_model",
+    "shipped_models",
+]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """A problem read from a file.
+class Answer:
+    """What a question got for an answer.
 
     Attributes
     ----------
-    path : the file.
-    title, source : what it is and where it comes from.
-    game : the game.
-    truth : the true reward, (S,) or (S, A, B), or None where the file states none.
-    grid : the maze with its picture, where the game is one.
-    follower : the response model.
-    question : what is asked.
-    first : the first commitment (S, A) of a learning problem, where the file states one.
-    expect : the expected quantities.
-    decpomdp : the ``.dpomdp`` file behind the game, whose convention its values are reported in.
+    quantities : by the names that ``[[expect]]`` tables use.
+    evidence : what supports the answer (solver record, reward, policy), ready for JSON.
     """
 
-    path: Path
-    title: str
-    source: str
-    game: TwoAgentMDP
-    truth: Array | None
-    grid: GridGame | None
-    follower: Follower
-    question: model.Learning
-    first: Array | None = None
-    expect: tuple[model.Expect, ...] = ()
-    decpomdp: dpomdp.DecPOMDP | None = None
-
-    def reported(self, values: Array) -> float:
-        """Return the expected value from the start, in the convention of the file."""
-        own = values if self.decpomdp is None else self.decpomdp.file_values(values)
-        return float(self.game.start @ own)
+    quantities: Mapping[str, float]
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,7 +63,7 @@ class Finding:
 
     quantity: str
     expected: str
-    found: float | None
+    found: float
     met: bool
     source: str
 
@@ -115,7 +96,7 @@ def find_model(name: str | Path) -> Path:
     raise FileProblem(path, "is a folder" if path.is_dir() else "no such file")
 
 
-def read_model(name: str | Path, *, discount: Any = None) -> Model:
+def read_model(name: str | Path, *, discount: Any = None) -> Problem:
     """Read a model file, a ``.dpomdp`` file, or a shipped model by its name.
 
     Parameters
@@ -127,42 +108,33 @@ def read_model(name: str | Path, *, discount: Any = None) -> Model:
     FileProblem
         Names the file and the key or line.
     """
-    path = find_model(name)
-    if path.suffix == ".dpomdp":
-        file = dpomdp.read(path, discount)
-        return Model(
-            path=path,
-            title=path.stem,
-            source="the file's own reward, hidden from the leader",
-            game=file.game,
-            truth=file.reward,
-            grid=None,
-            follower=OptimalFollower(),
-            question=model.Learning(),
-            decpomdp=file,
-        )
-    document = model.read_document(path)
-    made = _game(path, document.game, discount)
-    reward = made.reward
-    if document.reward is not None:
-        reward = _reward(path, document.reward, made.game)
-    return Model(
-        path=path,
-        title=document.title,
-        source=document.source,
-        game=made.game,
-        truth=reward,
-        grid=made.grid,
-        follower=_follower(document.follower),
-        question=document.question,
-        first=_policy(path, made.game, document.question.first),
-        expect=tuple(document.expect),
-        decpomdp=made.decpomdp if document.reward is None else None,
-    )
+    return read_problem(find_model(name), discount=discount)
+
+
+def answer(problem: Problem) -> Answer:
+    """Answer the question of a model file.
+
+    Raises
+    ------
+    FileProblem
+        The question needs a table that the file lacks.
+    SolverProblem
+        No answer; an infeasible program *is* one (the quantity ``infeasible`` is 1).
+
+    **Cost** that of the question: arithmetic, or one program, or a whole run of Algorithm 1.
+    """
+    if isinstance(problem.question, model.Learning):
+        return learning_answer(problem, list(learn(problem)))
+    try:
+        found = ANSWERS[type(problem.question)](problem, problem.question)
+    except Infeasible as nothing:
+        return Answer({"infeasible": 1.0}, {"solved": _solved(nothing.solved)})
+    facts = {"states": float(problem.game.n_states), "infeasible": 0.0}
+    return Answer({**facts, **found.quantities}, found.evidence)
 
 
 def learn(
-    problem: Model, *, episodes: int | None = None, seed: int | None = None
+    problem: Problem, *, episodes: int | None = None, seed: int | None = None
 ) -> Iterator[Episode]:
     """Play Algorithm 1 against the file's follower, an episode at a time.
 
@@ -173,47 +145,46 @@ def learn(
     Raises
     ------
     FileProblem
-        The file has no reward, so nobody could answer.
+        The file has no reward, so nobody could answer, or its question is another.
     """
-    if problem.truth is None:
-        raise FileProblem(problem.path, "is missing: a follower needs a reward", key="reward")
-    question = problem.question
-    joint = question.rewards == "joint" or (question.rewards is None and problem.truth.ndim == 3)
+    question, truth = problem.question, problem.need_truth()
+    if not isinstance(question, model.Learning):
+        raise FileProblem(problem.path, "is not learning", key="question.family")
+    joint = question.rewards == "joint" or (question.rewards is None and truth.ndim == 3)
     learner = InteractiveIRL(
         problem.game,
         seed=question.seed if seed is None else seed,
-        first=problem.first,
+        first=problem.policy,
         joint=joint,
     )
     total = question.episodes if episodes is None else episodes
-    return interact(learner, problem.truth, total, follower=problem.follower)
+    return interact(learner, truth, total, follower=problem.follower)
 
 
-def learning_quantities(
-    problem: Model, best: Commitment, episodes: Sequence[Episode]
-) -> dict[str, float]:
-    """Return what a run found, by the names that ``[[expect]]`` tables use."""
-    influence = problem.game.influence()
-    top = problem.reported(best.values)
-    regrets = [top - problem.reported(episode.values) for episode in episodes]
+def learning_answer(problem: Problem, episodes: Sequence[Episode]) -> Answer:
+    """Return what a run of Algorithm 1 found so far."""
+    game, truth = problem.game, problem.need_truth()
+    influence = game.influence()
+    best = float(game.start @ problem.reported(commit(game, truth).values))
+    regrets = [best - float(game.start @ problem.reported(e.values)) for e in episodes]
     quantities = {
-        "states": float(problem.game.n_states),
+        "states": float(game.n_states),
         "leader_influence": influence[0],
         "follower_influence": influence[1],
-        "optimal_value": top,
+        "optimal_value": best,
         "episodes": float(len(episodes)),
     }
     if episodes:
-        known = episodes[-1].learner.known
+        learner = episodes[-1].learner
         quantities |= {
             "first_regret": regrets[0],
             "final_regret": regrets[-1],
             "least_regret": min(regrets),
             "total_regret": sum(regrets),
-            "rows": float(known.n_rows),
-            "truth_feasible": float(known.contains(problem.truth)),  # type: ignore[arg-type]
+            "rows": float(learner.known.count_rows(joint=learner.joint)),
+            "truth_feasible": float(learner.known.contains(truth)),
         }
-    return quantities
+    return Answer(quantities, {"regrets": regrets})
 
 
 def check(
@@ -224,7 +195,7 @@ def check(
     Raises
     ------
     FileProblem
-        A quantity that this family of questions does not have.
+        A quantity that this question does not have.
     """
     findings = []
     for i, expected in enumerate(expect):
@@ -236,256 +207,219 @@ def check(
                 key=f"expect[{i}].quantity",
             )
         found = quantities[expected.quantity]
-        met = np.isfinite(found)
+        met = bool(np.isfinite(found))
         words = []
         if expected.value is not None:
             met = met and abs(found - expected.value) <= expected.tolerance
-            words.append(f"{expected.value!r} ± {expected.tolerance:g}")
+            words.append(f"{expected.value:.12g} ± {expected.tolerance:g}")
         if expected.at_most is not None:
             met = met and found <= expected.at_most
-            words.append(f"≤ {expected.at_most!r}")
+            words.append(f"≤ {expected.at_most:.12g}")
         if expected.at_least is not None:
             met = met and found >= expected.at_least
-            words.append(f"≥ {expected.at_least!r}")
-        findings.append(
-            Finding(expected.quantity, ", ".join(words), found, bool(met), expected.source)
-        )
+            words.append(f"≥ {expected.at_least:.12g}")
+        findings.append(Finding(expected.quantity, ", ".join(words), found, met, expected.source))
     return tuple(findings)
 
 
+def program(problem: Problem) -> Any:
+    """Return the cvxpy program behind a question, for export.
+
+    Raises
+    ------
+    FileProblem
+        The question is not one linear program.
+    """
+    question, game = problem.question, problem.game
+    if isinstance(question, model.FeasibleRewardsQuestion) and question.ask == "maximise":
+        objective = problem.vector(question.objective, "question.objective")
+        return _feasible(problem).program(objective, domain=_domain(problem, question))
+    if isinstance(question, model.OccupancyQuestion):
+        measure = OccupancyMeasure(game)
+        return measure.program(problem.need_truth(), subject_to=_measure_rows(problem, measure))
+    if isinstance(question, model.CommitmentQuestion) and question.ask == "optimal":
+        return OccupancyMeasure(game).program(problem.need_truth())
+    raise FileProblem(problem.path, "is not one linear program", key="question")
+
+
+def _feasible(problem: Problem) -> FeasibleRewards:
+    feasible = FeasibleRewards(problem.game)
+    for seen in problem.observations:
+        feasible = feasible.add(seen)
+    return feasible
+
+
 @dataclass(frozen=True, eq=False)
-class _Made:
-    """A game with what came along with it."""
+class _WithRows:
+    """A domain cut by the user's own rows."""
 
-    game: TwoAgentMDP
-    reward: Array | None = None
-    grid: GridGame | None = None
-    decpomdp: dpomdp.DecPOMDP | None = None
+    base: RewardDomain
+    rows: Sequence[Row]
+
+    def constraints(self, r: Any) -> list[Any]:
+        """Return the base constraints and a labelled one for each row."""
+        out = self.base.constraints(r)
+        for row in self.rows:
+            out += _bounded(row, row.coefficients @ r)
+        return out
 
 
-def _game(path: Path, table: model.Game, discount: Any) -> _Made:
-    """Return the game of a model file from whichever source it names."""
-    gamma = table.discount if discount is None else discount
-    source = next(name for name in model.SOURCES if getattr(table, name) is not None)
-    own = {
-        "states": ("transitions", "kernel"),
-        "leader_actions": ("transitions", "kernel"),
-        "follower_actions": ("transitions", "kernel"),
-        "start": ("transitions", "kernel"),
+def _bounded(row: Row, expression: Any) -> list[Any]:
+    """Return the constraints of a row on an expression, labelled by its name."""
+    if row.low == row.high:
+        return [(expression == row.low).set_label(row.name)]
+    below = [(expression >= row.low).set_label(row.name)] if np.isfinite(row.low) else []
+    above = [(expression <= row.high).set_label(row.name)] if np.isfinite(row.high) else []
+    return below + above
+
+
+def _domain(problem: Problem, question: model.FeasibleRewardsQuestion) -> RewardDomain:
+    base = RewardSimplex() if question.domain == "simplex" else RewardBox(question.bound)
+    rows = [row for row in problem.rows if row.target == "reward"]
+    for i, row in enumerate(problem.rows):
+        if row.target != "reward" or row.coefficients.ndim != 1:
+            place = f"constraint[{i}]"
+            raise FileProblem(problem.path, "must be on the reward, by state", key=place)
+    return _WithRows(base, rows)
+
+
+def _measure_rows(problem: Problem, measure: OccupancyMeasure) -> list[Any]:
+    out: list[Any] = []
+    for i, row in enumerate(problem.rows):
+        if row.target != "measure":
+            raise FileProblem(problem.path, "must be on the measure", key=f"constraint[{i}].on")
+        out += _bounded(row, measure.expected(row.coefficients))
+    return out
+
+
+def _feasible_rewards(problem: Problem, question: model.FeasibleRewardsQuestion) -> Answer:
+    feasible, domain = _feasible(problem), _domain(problem, question)
+    counts = {
+        "episodes": float(len(feasible.episodes)),
+        "rows": float(feasible.count_rows()),
     }
-    for key, sources in own.items():
-        if getattr(table, key) is not None and source not in sources:
-            raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
-    if gamma is None and source in ("transitions", "kernel", "grid"):
-        raise FileProblem(path, "is missing", key="game.discount")
-    try:
-        return _sources(path, table, source, gamma)
-    except (InvalidValue, UnknownLabel) as problem:
-        raise FileProblem(path, str(problem), key=f"game.{source}") from problem
-
-
-def _sources(path: Path, table: model.Game, source: str, gamma: Any) -> _Made:
-    given = {} if gamma is None else {"discount": gamma}
-    if table.file is not None:
-        inside = (path.parent / table.file).resolve()
-        if not inside.is_relative_to(path.parent.resolve()):
-            raise FileProblem(path, f"{table.file!r} leaves the model's folder", key="game.file")
-        if inside.suffix != ".dpomdp" or not inside.is_file():
-            raise FileProblem(path, f"{table.file!r} is no .dpomdp file here", key="game.file")
-        file = dpomdp.read(inside, gamma)
-        return _Made(file.game, file.reward, decpomdp=file)
-    if table.grid is not None:
-        g = table.grid
-        grid = grid_game(
-            g.rows,
-            slip=g.slip,
-            doors=g.doors,
-            prizes=g.prizes,
-            prize_rule=g.prize_rule,
-            wall_states=g.wall_states,
-            discount=gamma,
+    target = problem.vector(question.target, "question.target")
+    if question.ask == "contains":
+        wrong = feasible.violations(target)
+        worst = wrong[0].gap if wrong else 0.0
+        return Answer(
+            {**counts, "contains": float(not wrong), "violations": float(len(wrong)), "gap": worst},
+            {"violations": [violation._asdict() for violation in wrong]},
         )
-        return _Made(grid.game, grid.reward, grid)
-    if isinstance(table.generator, model.MazeMaker):
-        m = table.generator
-        prizes = {} if m.prizes is None else {"prizes": {int(k): v for k, v in m.prizes.items()}}
-        maze = maze_maker(m.size, m.start, slip=m.slip, **prizes, **given)
-        return _Made(maze.game, maze.reward, maze)
-    if isinstance(table.generator, model.RandomGame):
-        r = table.generator
-        game, reward = random_game(
-            r.states,
-            r.leader_actions,
-            r.follower_actions,
-            r.seed,
-            concentration=r.concentration,
-            successors=r.successors,
-            leader_influence=r.leader_influence,
-            follower_influence=r.follower_influence,
-            restart=r.restart,
-            **given,
-        )
-        return _Made(game, reward)
-    if isinstance(table.generator, model.IntroductoryGame):
-        if gamma is not None:
-            raise FileProblem(path, "is fixed at 0.9 for this generator", key="game.discount")
-        intro = introductory_game()
-        return _Made(intro.game, intro.reward, intro)
-    start = table.start if table.start != "uniform" else None
-    if table.kernel is not None:
-        return _Made(
-            TwoAgentMDP(
-                _exact_kernel(path, table.kernel),
-                gamma,
-                start,
-                states=table.states,
-                leader_actions=table.leader_actions,
-                follower_actions=table.follower_actions,
-            )
-        )
-    return _Made(_from_transitions(path, table, gamma, start))
-
-
-def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:
-    """Return a kernel written as numbers or strings such as ``"1/3"`` as Fractions."""
-
-    def exact(entry: Any) -> Any:
-        return [exact(x) for x in entry] if isinstance(entry, list) else as_fraction(entry)
-
-    try:
-        array = np.array(exact(kernel), dtype=object)
-    except ValueError as problem:
-        raise FileProblem(path, str(problem), key="game.kernel") from None
-    return array
-
-
-def _from_transitions(path: Path, table: model.Game, gamma: Any, start: Any) -> TwoAgentMDP:
-    """Return the game written as a list of transitions."""
-    names = {}
-    for key in ("states", "leader_actions", "follower_actions"):
-        if getattr(table, key) is None:
-            raise FileProblem(path, "is missing", key=f"game.{key}")
-        names[key] = list(getattr(table, key))
-    states, leaders, followers = names.values()
-    kinds = ("state", "leader action", "follower action")
-    position = [Labels(group, kind) for group, kind in zip(names.values(), kinds, strict=True)]
-    kernel = np.zeros((len(states), len(leaders), len(followers), len(states)), dtype=object)
-    owner = np.full(kernel.shape[:3], -1)
-
-    def lookup(group: int, name: str, key: str) -> int:
-        try:
-            return position[group].index(name)
-        except UnknownLabel as problem:
-            raise FileProblem(path, str(problem), key=key) from None
-
-    for i, row in enumerate(table.transitions or ()):
-        key = f"game.transitions[{i}]"
-        s = lookup(0, row.origin, f"{key}.from")
-        a = range(len(leaders)) if row.leader == "*" else [lookup(1, row.leader, f"{key}.leader")]
-        b = (
-            range(len(followers))
-            if row.follower == "*"
-            else [lookup(2, row.follower, f"{key}.follower")]
-        )
-        target = np.zeros(len(states), dtype=object)
-        for name, weight in row.to.items():
-            target[lookup(0, name, f"{key}.to")] = _number(path, weight, f"{key}.to.{name}")
-        if sum(target, Fraction(0)) != 1:
-            total = float(sum(target, Fraction(0)))
-            raise FileProblem(path, f"sums to {total:g}; allowed 1 exactly", key=f"{key}.to")
-        for at in product([s], a, b):
-            if owner[at] >= 0:
-                raise FileProblem(
-                    path,
-                    f"{_choice(table, *at)} was already given by transitions[{owner[at]}]",
-                    key=key,
-                )
-            owner[at] = i
-            kernel[at] = target
-    if (owner < 0).any():
-        s, a, b = np.argwhere(owner < 0)[0].tolist()
-        raise FileProblem(path, f"no row for {_choice(table, s, a, b)}", key="game.transitions")
-    return TwoAgentMDP(
-        kernel,
-        gamma,
-        start,
-        states=states,
-        leader_actions=leaders,
-        follower_actions=followers,
+    if question.ask == "dimension":
+        return Answer({**counts, "dimension": float(feasible.dimension())})
+    if question.ask == "centre":
+        ball = feasible.chebyshev_centre(domain=domain)
+        entries = _by_name("reward", problem.game.states, ball.centre)
+        evidence = {"centre": ball.centre.tolist(), "solved": _solved(ball.solved)}
+        return Answer({**counts, "radius": ball.radius, **entries}, evidence)
+    if question.ask == "maximise":
+        objective = problem.vector(question.objective, "question.objective")
+        found = feasible.maximise(objective, domain=domain)
+    elif question.ask == "nearest":
+        found = feasible.nearest(target, norm=question.norm, domain=domain)
+    else:
+        found = feasible.max_margin(penalty=question.penalty, bound=question.bound)
+    prices = {f"price[{k}]": v for k, v in _scalars(found.solved.duals, problem.rows).items()}
+    entries = _by_name("reward", problem.game.states, found.reward)
+    return Answer(
+        {
+            **counts,
+            "value": found.value,
+            "spread": found.spread,
+            "contains": float(feasible.contains(found.reward, tolerance=1e-7)),
+            **prices,
+            **entries,
+        },
+        {"reward": found.reward.tolist(), "solved": _solved(found.solved)},
     )
 
 
-def _number(path: Path, number: Any, key: str) -> Fraction:
+def _occupancy(problem: Problem, question: model.OccupancyQuestion) -> Answer:
+    measure = OccupancyMeasure(problem.game)
+    best = measure.maximise(problem.need_truth(), subject_to=_measure_rows(problem, measure))
     try:
-        return as_fraction(number)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise FileProblem(path, f"{number!r} is no number", key=key) from None
-
-
-def _choice(table: model.Game, s: int, a: int, b: int) -> str:
-    assert table.states is not None
-    assert table.leader_actions is not None
-    assert table.follower_actions is not None
-    return (
-        f"from={table.states[s]!r}, leader={table.leader_actions[a]!r}, "
-        f"follower={table.follower_actions[b]!r}"
+        best.split()
+        product = 1.0
+    except NotAProduct:
+        product = 0.0
+    prices = {f"price[{k}]": v for k, v in _scalars(best.price, problem.rows).items()}
+    return Answer(
+        {
+            "value": best.value,
+            "product": product,
+            "total": float(best.measure.sum()),
+            **prices,
+            **_by_name("state_price", problem.game.states, best.state_prices),
+        },
+        {"measure": best.measure.tolist(), "solved": _solved(best.solved)},
     )
 
 
-def _labels(names: Sequence[Any]) -> dict[str, int]:
-    """Return positions by the text of each label, which is how a TOML key writes it."""
-    return {str(name): i for i, name in enumerate(names)}
-
-
-def _reward(path: Path, table: model.Reward, game: TwoAgentMDP) -> Array:
-    """Return the reward of a model file, (S,) or (S, A, B)."""
-    groups = [_labels(names) for names in (game.states, *game.action_labels)]
-
-    def lookup(group: int, name: str, key: str) -> int:
-        if name not in groups[group]:
-            kind = (game.states, *game.action_labels)[group].kind
-            raise FileProblem(path, str(UnknownLabel(kind, name, list(groups[group]))), key=key)
-        return groups[group][name]
-
-    by_state = np.full(game.n_states, table.default)
-    for name, value in table.values.items():
-        by_state[lookup(0, name, f"reward.values.{name}")] = value
-    if not table.choices:
-        return by_state
-    joint = np.broadcast_to(by_state[:, None, None], game.shape).copy()
-    for i, entry in enumerate(table.choices):
-        at = [
-            slice(None) if name == "*" else lookup(group, name, f"reward.choices[{i}].{key}")
-            for group, (key, name) in enumerate(
-                [("state", entry.state), ("leader", entry.leader), ("follower", entry.follower)]
-            )
-        ]
-        joint[tuple(at)] = entry.value
-    return joint
-
-
-def _follower(table: Any) -> Follower:
-    if isinstance(table, model.EpsilonGreedy):
-        return EpsilonGreedyFollower(table.epsilon)
-    if isinstance(table, model.Boltzmann):
-        return BoltzmannFollower(table.beta)
-    return OptimalFollower() if table is None else OptimalFollower(table.ties)
-
-
-def _policy(path: Path, game: TwoAgentMDP, choices: Mapping[str, Any] | None) -> Array | None:
-    """Return the leader policy of ``question.first``, whose keys are label texts."""
-    if choices is None:
-        return None
-    states, actions = (
-        [str(name) for name in names] for names in (game.states, game.leader_actions)
+def _commitment(problem: Problem, question: model.CommitmentQuestion) -> Answer:
+    game, truth = problem.game, problem.need_truth()
+    if question.ask == "optimal":
+        plan = commit(game, truth, follower=problem.follower)
+        policy, response, values = plan.policy, plan.response, plan.values
+    else:
+        if problem.policy is None:
+            raise FileProblem(problem.path, "is missing", key="question.leader")
+        policy = problem.policy
+        response = np.asarray(problem.follower.respond(game, policy, truth), dtype=float)
+        values = evaluate(game, truth, (policy, response / response.sum(axis=1, keepdims=True)))
+    reported = problem.reported(values)
+    return Answer(
+        {"value": float(game.start @ reported), **_by_name("value", game.states, reported)},
+        {"policy": policy.tolist(), "response": response.tolist()},
     )
-    exact = {
-        state: {a: float(_number(path, p, "question.first")) for a, p in entry.items()}
-        if isinstance(entry, dict)
-        else entry
-        for state, entry in choices.items()
+
+
+def _affine(problem: Problem, question: model.AffineQuestion) -> Answer:
+    feasible = _feasible(problem)
+    hypothesis = problem.vector(question.hypothesis, "question.hypothesis")
+    wrong = feasible.violations(hypothesis)
+    quantities = {
+        "explains": float(not wrong),
+        "violations": float(len(wrong)),
+        "dimension": float(feasible.dimension()),
     }
-    try:
-        return from_labels(exact, states, actions, name="first")
-    except IIRLError as error:
-        raise FileProblem(path, str(error), key="question.first") from None
+    if problem.truth is not None and problem.truth.ndim == 1:
+        quantities["equivalent"] = float(
+            AffineClass(problem.truth).contains(hypothesis, strict=True)
+        )
+        quantities["truth_feasible"] = float(feasible.contains(problem.truth))
+    return Answer(quantities, {"violations": [violation._asdict() for violation in wrong]})
+
+
+ANSWERS: Mapping[type, Callable[[Problem, Any], Answer]] = {
+    model.FeasibleRewardsQuestion: _feasible_rewards,
+    model.OccupancyQuestion: _occupancy,
+    model.CommitmentQuestion: _commitment,
+    model.AffineQuestion: _affine,
+}
+
+
+def _by_name(name: str, labels: Sequence[Any], values: Array) -> dict[str, float]:
+    return {f"{name}[{label}]": float(v) for label, v in zip(labels, values, strict=True)}
+
+
+def _scalars(duals: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, float]:
+    names = {row.name for row in rows}
+    return {name: float(dual) for name, dual in duals.items() if name in names}
+
+
+def _solved(solved: Solved) -> dict[str, Any]:
+    """Return a solver's record ready for JSON."""
+    residuals = solved.residuals
+    return {
+        "status": solved.status.name,
+        "value": solved.value,
+        "solver": solved.solver,
+        "version": solved.version,
+        "seconds": solved.seconds,
+        "iterations": solved.iterations,
+        "residual": None if residuals is None else residuals.largest(),
+        "farkas": None
+        if solved.farkas is None
+        else {name: np.asarray(ray).tolist() for name, ray in solved.farkas.items() if np.any(ray)},
+    }

@@ -1,24 +1,31 @@
-"""Observations: a commitment and the response it got (paper, Section 3.1, full information).
+"""Observations: a commitment and what was seen of the response (paper, Section 3.1).
 
-A response is a follower policy (S, B), or the *whole* set of optimal actions as a boolean mask
-(S, B). Either way some actions are known to be optimal: those played with positive probability,
-those in the mask. Of the others only a mask says that they are not optimal; since feasible sets
-are closed, that shows nowhere but in the ties.
+*Full information* (3a in the paper) is an `Observation`. A response is a follower policy (S, B),
+or the *whole* set of optimal actions as a boolean mask (S, B). Either way some actions are known to
+be optimal: those played with positive probability, those in the mask. Of the others only a mask
+says that they are not optimal; since feasible sets are closed, that shows nowhere but in the ties.
+
+*Partial information* (3b) is a `Trajectory`: the steps (s, a, b) of one episode and no more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidObservation
+from iirl_opt.errors import InvalidArgument, InvalidObservation
+from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import as_floats
 
-__all__ = ["Observation", "observe"]
+__all__ = ["Observation", "Trajectory", "observe", "record_trajectory", "sample_trajectory"]
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +59,8 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
         Names the state: a row that sums to something else, a mask without an action.
     """
     commitment = game.check_leader_policy(pi1)
-    answer = np.asarray(response)
-    if answer.dtype == bool:
+    answer = as_floats(response, "response")
+    if np.asarray(response).dtype == bool:
         shape = (game.n_states, game.n_follower_actions)
         if answer.shape != shape:
             raise InvalidObservation("response", f"has shape {answer.shape}", f"{shape}", answer)
@@ -69,3 +76,156 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     for array in (commitment, pi2, played):
         array.flags.writeable = False
     return Observation(commitment, pi2, played)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The steps of one episode; make it with `record_trajectory` or `sample_trajectory`.
+
+    Attributes
+    ----------
+    pi1 : the commitment, shape (S, A).
+    states, leader_actions, follower_actions : positions of the states and actions of the steps
+        0 … H, integers of shape (H+1,).
+
+    **Source** paper, Section 3.1, 3b.
+    """
+
+    pi1: Array
+    states: Integers
+    leader_actions: Integers
+    follower_actions: Integers
+
+    def __len__(self) -> int:
+        """Return the number of steps, H + 1."""
+        return self.states.size
+
+
+def record_trajectory(
+    game: TwoAgentMDP, pi1: ArrayLike, steps: Iterable[Sequence[Any]]
+) -> Trajectory:
+    """Return a checked trajectory.
+
+    Parameters
+    ----------
+    pi1 : commitment, shape (S, A).
+    steps : triples (state, leader action, follower action) of labels, at least one. The first state
+        need not be one that the game starts in.
+
+    Raises
+    ------
+    InvalidPolicy, UnknownLabel
+    InvalidObservation
+        There is no step, a step is no triple, the leader plays what it has not committed to, or the
+        game never leads from one state to the next: names the step.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], discount=0.5, states=("hall", "yard"))
+    >>> len(record_trajectory(game, [[1.0], [1.0]], [("hall", 0, 0), ("yard", 0, 0)]))
+    2
+    """
+    commitment = game.check_leader_policy(pi1)
+    labels = (game.states, game.leader_actions, game.follower_actions)
+    rows = []
+    for h, step in enumerate(steps):
+        triple = tuple(step) if isinstance(step, Iterable) and not isinstance(step, str) else ()
+        if len(triple) != 3:
+            raise InvalidObservation(f"steps[{h}]", f"is {step!r}", "a triple (s, a, b)", step)
+        rows.append([known.index(label) for known, label in zip(labels, triple, strict=True)])
+    if not rows:
+        raise InvalidObservation("steps", "are empty", "at least one triple (s, a, b)", 0)
+    s, a, b = np.array(rows, dtype=np.int64).T
+    strange = commitment[s, a] == 0
+    if strange.any():
+        h = int(np.argmax(strange))
+        raise InvalidObservation(
+            f"steps[{h}]",
+            f"has the leader action {game.leader_actions[a[h]]!r} in {game.states[s[h]]!r}",
+            "an action that the commitment plays there",
+            game.leader_actions[a[h]],
+        )
+    _, n_a, n_b = game.shape
+    row = (s * n_a + a) * n_b + b
+    chances = game.matrix[row[:-1], s[1:]]
+    never = (chances.toarray() if is_sparse(chances) else chances) == 0
+    if never.any():
+        h = int(np.argmax(never)) + 1
+        before, after = game.states[s[h - 1]], game.states[s[h]]
+        raise InvalidObservation(
+            f"steps[{h}]",
+            f"is in {after!r}, where {before!r} never leads under the actions of the step before",
+            "a state of positive probability",
+            after,
+        )
+    return _trajectory(commitment, s, a, b)
+
+
+def sample_trajectory(
+    game: TwoAgentMDP,
+    pi1: ArrayLike,
+    pi2: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    end_probability: float | None = None,
+    min_length: int = 2,
+) -> Trajectory:
+    """Draw the steps of one episode from the start distribution.
+
+    The episode ends with the same probability after every step from the `min_length`-th on, so its
+    length is ``min_length − 1`` plus a geometric number.
+
+    Parameters
+    ----------
+    pi1, pi2 : commitment (S, A) and response (S, B).
+    end_probability : 0 < p ≤ 1; by default 1 − γ.
+    min_length : the least number of steps, ≥ 1.
+
+    Raises
+    ------
+    InvalidPolicy, InvalidArgument
+
+    **Source** paper, Section 5, suboptimal responses and partial information; its footnote imposes
+    two steps. **Cost** arithmetic: a loop over the steps.
+    """
+    end = 1 - game.discount if end_probability is None else end_probability
+    if not 0 < end <= 1:
+        raise InvalidArgument("end_probability", f"is {end}", "0 < p ≤ 1", end)
+    if isinstance(min_length, bool) or not isinstance(min_length, int | np.integer):
+        raise InvalidArgument("min_length", f"is {min_length!r}", "a whole number ≥ 1", min_length)
+    if min_length < 1:
+        raise InvalidArgument("min_length", f"is {min_length}", "a whole number ≥ 1", min_length)
+    commitment = game.check_leader_policy(pi1)
+    leader = np.cumsum(commitment, axis=1)
+    follower = np.cumsum(game.check_follower_policy(pi2), axis=1)
+    length = min_length - 1 + int(rng.geometric(end))
+    s, a, b = steps = np.empty((3, length), dtype=np.int64)
+    state = _pick(np.cumsum(game.start), rng.random())
+    for h, draws in enumerate(rng.random((length, 3))):
+        s[h] = state
+        a[h], b[h] = _pick(leader[state], draws[0]), _pick(follower[state], draws[1])
+        successors, chances = _row(game, *steps[:, h])
+        state = int(successors[_pick(np.cumsum(chances), draws[2])])
+    return _trajectory(commitment, s, a, b)
+
+
+def _pick(cumulative: Array, draw: float) -> int:
+    """Return the index that a draw from [0, 1) falls to; one of no weight is never hit."""
+    return int(np.searchsorted(cumulative, draw * cumulative[-1], side="right"))
+
+
+def _row(game: TwoAgentMDP, s: int, a: int, b: int) -> tuple[NDArray[Any], Array]:
+    """Return next states and their probabilities."""
+    _, n_a, n_b = game.shape
+    row = (s * n_a + a) * n_b + b
+    if is_sparse(game.matrix):
+        span = slice(game.matrix.indptr[row], game.matrix.indptr[row + 1])
+        return game.matrix.indices[span], game.matrix.data[span]
+    return np.arange(game.n_states), game.matrix[row]
+
+
+def _trajectory(pi1: Array, s: Integers, a: Integers, b: Integers) -> Trajectory:
+    parts = [np.ascontiguousarray(part) for part in (s, a, b)]
+    for array in (pi1, *parts):
+        array.flags.writeable = False
+    return Trajectory(pi1, *parts)

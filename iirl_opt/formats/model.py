@@ -23,6 +23,7 @@ VERSION = 1
 
 Number = int | float | str
 Weights = dict[str, Number]
+Policy = dict[str, str | Weights]
 
 
 class _Table(Struct, forbid_unknown_fields=True):
@@ -129,13 +130,76 @@ class Boltzmann(_Table, tag_field="model", tag="boltzmann"):
     beta: float
 
 
+class Proportional(_Table, tag_field="model", tag="proportional"):
+    """A follower that plays in proportion to a function of the action values."""
+
+    function: Literal["exp", "1 + x", "identity", "sqrt"]
+
+
+class Observation(_Table):
+    """One episode: a commitment, and a response, all optimal actions, or the follower's answer."""
+
+    leader: Policy
+    follower: Policy | None = None
+    optimal: dict[str, list[str]] | None = None
+
+
+class Constraint(_Table, rename={"target": "on"}):
+    """A linear row of the user's own, on the reward or on the occupancy measure."""
+
+    name: str
+    target: Literal["reward", "measure"]
+    terms: dict[str, float] = {}
+    choices: list[JointReward] = []
+    at_least: float | None = None
+    at_most: float | None = None
+    equals: float | None = None
+
+
 class Learning(_Table, tag_field="family", tag="learning"):
     """A leader learns the reward: Algorithm 1."""
 
     episodes: int = 30
     seed: int = 0
     rewards: Literal["state", "joint"] | None = None
-    first: dict[str, str | Weights] | None = None
+    first: Policy | None = None
+
+
+class FeasibleRewardsQuestion(_Table, tag_field="family", tag="feasible_rewards"):
+    """What is known about the reward from the observations."""
+
+    ask: Literal["maximise", "nearest", "contains", "dimension", "centre", "max_margin"]
+    objective: dict[str, float] = {}
+    target: dict[str, float] = {}
+    norm: Literal[1, 2] = 1
+    domain: Literal["simplex", "box"] = "simplex"
+    bound: float = 1.0
+    penalty: float = 0.0
+
+
+class OccupancyQuestion(_Table, tag_field="family", tag="occupancy"):
+    """The best joint policy under side constraints."""
+
+    ask: Literal["maximise"] = "maximise"
+
+
+class CommitmentQuestion(_Table, tag_field="family", tag="commitment"):
+    """The best commitment, or what a given one earns against the follower."""
+
+    ask: Literal["optimal", "evaluate"] = "optimal"
+    leader: Policy | None = None
+
+
+class AffineQuestion(_Table, tag_field="family", tag="affine_equivalence"):
+    """Whether a hypothesis explains the observations, and what else does."""
+
+    hypothesis: dict[str, float]
+    ask: Literal["explains"] = "explains"
+
+
+Question = (
+    Learning | FeasibleRewardsQuestion | OccupancyQuestion | CommitmentQuestion | AffineQuestion
+)
 
 
 class Expect(_Table):
@@ -156,9 +220,11 @@ class Document(_Table):
     title: str
     source: str
     game: Game
-    question: Learning
+    question: Question
     reward: Reward | None = None
-    follower: Optimal | EpsilonGreedy | Boltzmann | None = None
+    follower: Optimal | EpsilonGreedy | Boltzmann | Proportional | None = None
+    observation: list[Observation] = []
+    constraint: list[Constraint] = []
     expect: list[Expect] = []
 
 
@@ -189,9 +255,11 @@ def read_document(path: Path) -> Document:
         what = f"has {' and '.join(given)}" if given else "has no source"
         raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key="game")
     for i, expected in enumerate(document.expect):
-        bounds = (expected.value, expected.at_most, expected.at_least)
-        if all(bound is None for bound in bounds):
+        if expected.value is expected.at_most is expected.at_least is None:
             raise FileProblem(path, "needs one of value, at_most, at_least", key=f"expect[{i}]")
+    for i, row in enumerate(document.constraint):
+        if row.equals is row.at_most is row.at_least is None:
+            raise FileProblem(path, "needs equals, at_most or at_least", key=f"constraint[{i}]")
     return document
 
 

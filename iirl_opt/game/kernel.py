@@ -3,9 +3,9 @@
 A kernel over n choices a state is a matrix of shape (S·n, S) whose row ``s·n + choice`` is the
 distribution of the next state. It may be given
 
-* as floats, dense of shape (S, …, S) or (S·n, S), or in any scipy sparse form of shape (S·n, S);
-  rows within 1e-9 of one are renormalised;
-* as integers, read as *weights a row*: the row ``[1, 3]`` means (1/4, 3/4);
+* as floats, dense of shape (S, …, S) or (S·n, S), or in any scipy sparse form of these shapes;
+  rows within 1e-9 of one are renormalised, those within rounding of one stay as they are;
+* as integers of any size, read as *weights a row*: the row ``[1, 3]`` means (1/4, 3/4);
 * as `fractions.Fraction` in an object array, whose rows must sum to one exactly.
 
 The last two are exact: beside the float matrix a `Rational` keeps numerators and denominators,
@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = [
     "as_fraction",
     "fill_missing",
     "is_sparse",
+    "kernel_array",
     "kernel_shape",
     "read_distribution",
     "read_kernel",
@@ -46,6 +48,9 @@ Matrix: TypeAlias = Any
 Place = Callable[..., str]
 
 SUM_TOLERANCE = 1e-9
+EPS = float(np.finfo(float).eps)
+LARGEST = 2**62  # of integers kept as int64
+UNREADABLE = (TypeError, ValueError, OverflowError, ZeroDivisionError)
 
 
 def is_sparse(matrix: Matrix) -> bool:
@@ -61,7 +66,9 @@ def as_fraction(number: Any) -> Fraction:
     >>> as_fraction(0.9), as_fraction(Fraction(1, 3))
     (Fraction(9, 10), Fraction(1, 3))
     """
-    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
+    if isinstance(number, np.generic):
+        number = number.item()
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
 class RationalRows(NamedTuple):
@@ -89,14 +96,12 @@ class RationalRows(NamedTuple):
         }
 
     def kernel(self, n_states: int) -> Any:
-        """Return the rows as `read_kernel` takes them: integer weights, or Fractions if too big."""
+        """Return the rows as integer weights: sparse, or a dense object array if too big for it."""
         size = (len(self.denominators), n_states)
         if self.numerators.dtype != object:
             return sp.csr_array((self.numerators, self.indices, self.indptr), shape=size)
         dense = np.zeros(size, dtype=object)
-        for i in range(size[0]):
-            for j, p in self.row(i).items():
-                dense[i, j] = p
+        dense[np.repeat(np.arange(size[0]), np.diff(self.indptr)), self.indices] = self.numerators
         return dense
 
 
@@ -109,15 +114,25 @@ class Rational:
     start: tuple[Fraction, ...]
 
 
+def kernel_array(kernel: Any) -> Any:
+    """Return a kernel as an array of numbers, sparse as it is, or say why it is none."""
+    try:
+        array = kernel if is_sparse(kernel) else np.asarray(kernel)
+    except ValueError:
+        raise InvalidGame("P", "is ragged", "rows of one length", kernel) from None
+    if array.dtype.kind not in "biufO":
+        raise InvalidGame(
+            "P", f"has type {array.dtype}", "floats, integers or Fractions", array.dtype
+        )
+    return array
+
+
 def kernel_shape(kernel: Any, actions: Sequence[Any]) -> tuple[int, ...]:
     """Return (S, number of each kind of action) of a kernel given as an array, or say why not.
 
     `actions` holds, for each kind of action, its labels, their number, or None for unknown.
     """
-    counts = [
-        names if names is None or isinstance(names, int | np.integer) else len(list(names))
-        for names in actions
-    ]
+    counts = [len(names) if isinstance(names, Sequence) else names for names in actions]
     axes = len(actions) + 2
     wanted = "(S, A, B, S)" if axes == 4 else "(S, B, S)"
     flat = "(S·A·B, S)" if axes == 4 else "(S·B, S)"
@@ -147,9 +162,10 @@ def kernel_shape(kernel: Any, actions: Sequence[Any]) -> tuple[int, ...]:
 def fill_missing(
     kernel: Any, shape: tuple[int, ...], labels: Sequence[Labels], fallback: Sequence[Any]
 ) -> Any:
-    """Return the kernel with all-zero rows replaced by those of the fallback actions.
+    """Return a kernel (S·n, S) with all-zero rows replaced by those of the fallback actions.
 
-    `labels` and `fallback` have one entry for each kind of action; None means no fallback.
+    `labels` and `fallback` have one entry for each kind of action; None means no fallback. A row
+    is taken from the first fallback action whose row is not empty itself.
     """
     wanted = [
         (axis, names.index(name))
@@ -158,8 +174,8 @@ def fill_missing(
     ]
     if not wanted:
         return kernel
-    flat = kernel.tocsr() if is_sparse(kernel) else kernel.reshape(math.prod(shape), shape[0])
-    empty = np.asarray(abs(flat).sum(axis=1) == 0).reshape(shape)
+    flat = kernel.tocsr() if is_sparse(kernel) else kernel
+    empty = np.asarray((flat != 0).sum(axis=1) == 0).reshape(shape)
     source = np.arange(math.prod(shape)).reshape(shape)
     for axis, action in wanted:
         copy = np.broadcast_to(np.take(source, [action], axis=axis), shape)
@@ -178,24 +194,27 @@ def read_distribution(
     """
     if weights is None or (isinstance(weights, str) and weights == "uniform"):
         return np.full(n, 1.0 / n), (Fraction(1, n),) * n
-    array = np.asarray(weights)
+    try:
+        array = np.asarray(weights)
+    except ValueError:
+        raise InvalidGame(name, "is ragged", f"shape ({n},)", weights) from None
     if array.shape != (n,):
         raise InvalidGame(name, f"has shape {array.shape}", f"({n},)", array.shape)
-    exact = array.dtype.kind in "iub" or array.dtype == object
-    values = array.astype(float)
-    bad = ~np.isfinite(values) | (values < 0)
-    if bad.any():
-        s = int(np.argmax(bad))
+    numbers = []
+    for s, x in enumerate(array.tolist()):
+        p = _exact(x)
+        if p is None or p < 0:
+            raise InvalidGame(f"{name}[s={labels[s]!r}]", f"is {x}", "0 ≤ p ≤ 1", x)
+        numbers.append(p)
+    total = sum(numbers, Fraction(0))
+    if not (_whole(array) and total > 0) and abs(total - 1) > SUM_TOLERANCE:
         raise InvalidGame(
-            f"{name}[s={labels[s]!r}]", f"is {values[s]:g}", "0 ≤ p ≤ 1", float(values[s])
+            name, f"sums to {float(total):.12g}", f"1 ± {SUM_TOLERANCE:g}", float(total)
         )
-    total = values.sum()
-    weighted = array.dtype.kind in "iub" and total > 0
-    if not weighted and abs(total - 1.0) > SUM_TOLERANCE:
-        raise InvalidGame(name, f"sums to {total:.12g}", f"1 ± {SUM_TOLERANCE:g}", float(total))
-    fractions = [as_fraction(x if exact else float(x)) for x in array.tolist()]
-    whole = sum(fractions, Fraction(0))
-    return values / total, tuple(x / whole for x in fractions)
+    fractions = tuple(p / total for p in numbers)
+    # As in kernels, what sums to one up to rounding is left.
+    floats = [float(p) for p in (numbers if abs(total - 1) <= n * EPS else fractions)]
+    return np.array(floats), fractions
 
 
 def read_kernel(
@@ -205,106 +224,172 @@ def read_kernel(
 
     Parameters
     ----------
-    kernel : see the module; already known to have the right shape.
+    kernel : see the module; of shape (S·n, S).
     shape : (S, choices…, S).
     place : names an entry or a row in the caller's labels: ``place(s, a, b[, s'])``.
 
     Returns
     -------
-    matrix : float, (S·n, S), read-only; CSR where that takes less memory, else dense.
+    matrix : float, (S·n, S); CSR where that takes less memory, else dense.
     exact : the same numbers as integers, or None for a float kernel.
 
     **Cost** arithmetic, linear in the entries given.
     """
     n_rows, n_states = math.prod(shape[:-1]), shape[-1]
     if is_sparse(kernel):
+        if kernel.dtype.kind in "biu":  # else sums of doubled entries overflow a narrow type
+            kernel = kernel.astype(np.uint64 if kernel.dtype.kind == "u" else np.int64)
         csr: Any = sp.csr_array(kernel, copy=True)
+        try:
+            csr.check_format()  # scipy itself reads and writes wherever an index points
+        except ValueError as problem:
+            raise InvalidGame(
+                "P", f"is no sparse array ({problem})", "indices in it", kernel
+            ) from None
         csr.sum_duplicates()
-        indptr, indices, data = csr.indptr, csr.indices, csr.data
+        csr.eliminate_zeros()
+        given = _Entries(csr.indptr, csr.indices, csr.data, shape, place)
     else:
-        flat = np.asarray(kernel).reshape(n_rows, n_states)
-        rows, columns = np.nonzero(flat)
+        rows, columns = np.nonzero(kernel != 0)
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-        indptr, indices, data = pointers, columns, flat[rows, columns]
-    row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
+        given = _Entries(pointers, columns, kernel[rows, columns], shape, place)
+    if _inexact(given.data):
+        exact, data = None, given.floats()
+    else:
+        exact = given.weights() if _whole(given.data) else given.fractions()
+        data = _quotients(exact.numerators, np.repeat(exact.denominators, given.spans))
+    index = sp.get_index_dtype(maxval=max(data.size, n_states))
+    parts = (data, given.indices.astype(index), given.indptr.astype(index))
+    return _compact(sp.csr_array(parts, shape=(n_rows, n_states))), exact
 
-    def fail(entry: int, problem: str, allowed: str) -> InvalidGame:
-        where = np.unravel_index(row_of[entry], shape[:-1])
-        at = place(*map(int, where), int(indices[entry]))
-        return InvalidGame(at, problem, allowed, data[entry])
 
-    def check(bad: NDArray[np.bool_], allowed: str) -> None:
+@dataclass(frozen=True)
+class _Entries:
+    """The nonzero entries of a kernel as they were given, in the layout of a CSR matrix."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
+    shape: tuple[int, ...]
+    place: Place
+
+    @property
+    def spans(self) -> NDArray[np.int64]:
+        """The number of entries of each row."""
+        return np.diff(self.indptr)
+
+    @property
+    def row_of(self) -> NDArray[np.int64]:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.spans.size), self.spans)
+
+    def check(self, bad: NDArray[np.bool_], allowed: str) -> None:
+        """Raise for the first bad entry."""
         if bad.any():
             entry = int(np.argmax(bad))
-            raise fail(entry, f"is {data[entry]}", allowed)
+            where = np.unravel_index(self.row_of[entry], self.shape[:-1])
+            at = self.place(*map(int, where), int(self.indices[entry]))
+            raise InvalidGame(at, f"is {self.data[entry]}", allowed, self.data[entry])
 
-    def sums_to(total: Any, row: int, allowed: str) -> InvalidGame:
-        where = np.unravel_index(row, shape[:-1])
-        return InvalidGame(place(*map(int, where)), f"sums to {total}", allowed, total)
+    def check_sums(self, bad: NDArray[np.bool_], sums: NDArray[Any], allowed: str) -> None:
+        """Raise for the first row with a bad sum."""
+        if bad.any():
+            row = int(np.argmax(bad))
+            total = f"{sums[row]:.12g}" if sums.dtype == float else f"{sums[row]}"
+            where = self.place(*map(int, np.unravel_index(row, self.shape[:-1])))
+            raise InvalidGame(where, f"sums to {total}", allowed, sums[row])
 
-    exact: RationalRows | None = None
-    if data.dtype.kind in "iub":
-        check(data < 0, "weights ≥ 0")
-        numerators = data.astype(np.int64)
-        totals = _row_sums(numerators, indptr)
-        if (totals == 0).any():
-            raise sums_to(0, int(np.argmax(totals == 0)), "a positive total weight")
-        common = np.gcd.reduceat(numerators, indptr[:-1])
-        numerators, totals = numerators // np.repeat(common, np.diff(indptr)), totals // common
-        probabilities = numerators / np.repeat(totals, np.diff(indptr))
-        exact = RationalRows(indptr.astype(np.int64), indices.astype(np.int64), numerators, totals)
-    elif data.dtype == object and not any(isinstance(x, float) for x in data):
-        fractions = [Fraction(x) for x in data]
-        data = np.array(fractions, dtype=object)
-        check(np.array([x < 0 for x in fractions], dtype=bool), "0 ≤ p ≤ 1")
-        numerators = np.empty(len(fractions), dtype=object)
-        totals = np.empty(n_rows, dtype=object)
-        for i in range(n_rows):
-            span = slice(indptr[i], indptr[i + 1])
-            total = sum(fractions[span], Fraction(0))
-            if total != 1:
-                raise sums_to(total, i, "1 exactly, for Fractions")
-            totals[i] = math.lcm(*(x.denominator for x in fractions[span]))
-            numerators[span] = [x.numerator * (totals[i] // x.denominator) for x in fractions[span]]
-        probabilities = np.array([float(x) for x in fractions])
-        if all(t < 2**62 for t in totals):
-            numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
-        exact = RationalRows(indptr.astype(np.int64), indices.astype(np.int64), numerators, totals)
-    else:
-        data = data.astype(float)
-        check(~np.isfinite(data) | (data < -SUM_TOLERANCE), "0 ≤ p ≤ 1")
+    def sums(self, data: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of each row, zero for an empty one."""
+        if data.dtype == object:
+            return np.array([sum(data[i:j]) for i, j in pairwise(self.indptr)], dtype=object)
+        if data.dtype.kind == "f":
+            return np.bincount(self.row_of, data, self.spans.size)
+        return np.diff(np.concatenate([[0], np.cumsum(data)])[self.indptr])
+
+    def weights(self) -> RationalRows:
+        """Return integer weights as rational rows in lowest terms."""
+        self.check(self.data < 0, "weights ≥ 0")
+        fit = self.data.dtype != object and self.sums(self.data.astype(float)).max() <= LARGEST
+        data = self.data.astype(np.int64) if fit else _integers(self.data)
+        totals = self.sums(data)
+        self.check_sums(totals == 0, totals, "a positive total weight")
+        common = np.gcd.reduceat(data, self.indptr[:-1])
+        return self.rational(data // np.repeat(common, self.spans), totals // common)
+
+    def fractions(self) -> RationalRows:
+        """Return rational numbers as rational rows in lowest terms."""
+        numbers = np.array([_exact(x) for x in self.data], dtype=object)
+        self.check(np.array([x is None or x < 0 for x in numbers], dtype=bool), "0 ≤ p ≤ 1")
+        sums = self.sums(numbers)
+        self.check_sums(sums != 1, sums, "1 exactly, for Fractions")
+        below = np.array([x.denominator for x in numbers], dtype=object)
+        totals = np.lcm.reduceat(below, self.indptr[:-1])
+        return self.rational(_integers(numbers * np.repeat(totals, self.spans)), totals)
+
+    def floats(self) -> NDArray[np.float64]:
+        """Return floats whose rows sum to one; a sum within rounding of one is left.
+
+        So reading a kernel again changes nothing.
+        """
+        try:
+            data = self.data.astype(float)
+        except UNREADABLE:
+            data = np.array([np.nan if _exact(x) is None else float(x) for x in self.data])
+        self.check(~np.isfinite(data) | (data < -SUM_TOLERANCE), "0 ≤ p ≤ 1")
         data = np.maximum(data, 0.0)
-        sums = _row_sums(data, indptr)
-        off = np.abs(sums - 1.0) > SUM_TOLERANCE
-        if off.any():
-            row = int(np.argmax(off))
-            raise sums_to(f"{sums[row]:.12g}", row, f"1 ± {SUM_TOLERANCE:g}")
-        probabilities = data / np.repeat(sums, np.diff(indptr))
-    return _compact(sp.csr_array((probabilities, indices, indptr), shape=(n_rows, n_states))), exact
+        sums = self.sums(data)
+        self.check_sums(np.abs(sums - 1.0) > SUM_TOLERANCE, sums, f"1 ± {SUM_TOLERANCE:g}")
+        rounding = EPS * np.bincount(self.row_of, data > 0, self.spans.size)
+        divisors = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
+        return np.asarray(data / np.repeat(divisors, self.spans))
+
+    def rational(self, numerators: NDArray[Any], totals: NDArray[Any]) -> RationalRows:
+        """Return rational rows, as int64 where all numbers fit."""
+        if totals.max() <= LARGEST:
+            numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
+        pointers, columns = self.indptr.astype(np.int64), self.indices.astype(np.int64)
+        return RationalRows(pointers, columns, numerators, totals)
 
 
-def _row_sums(data: NDArray[Any], indptr: NDArray[Any]) -> NDArray[Any]:
-    """Return the sum of each CSR row, zero for an empty one."""
-    return (
-        np.diff(np.concatenate([[0], np.cumsum(data)])[indptr])
-        if data.dtype.kind == "i"
-        else (
-            np.bincount(
-                np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), data, indptr.size - 1
-            )
-        )
-    )
+def _exact(number: Any) -> Fraction | None:
+    """Return a number as a Fraction, or None for what is no finite number."""
+    try:
+        return as_fraction(number)
+    except UNREADABLE:
+        return None
+
+
+def _inexact(array: NDArray[Any]) -> bool:
+    """Return whether a number is of a float type."""
+    if array.dtype == object:
+        return any(isinstance(x, float | np.floating) for x in array)
+    return array.dtype.kind == "f"
+
+
+def _whole(array: NDArray[Any]) -> bool:
+    """Return whether all numbers are of integer types, that is, weights."""
+    if array.dtype == object:
+        return all(isinstance(x, int | np.integer) for x in array)
+    return array.dtype.kind in "biu"
+
+
+def _integers(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as Python's integers, which have no bound."""
+    return np.array([int(x) for x in numbers], dtype=object)
+
+
+def _quotients(numerators: NDArray[Any], denominators: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the floats nearest to quotients of integers."""
+    if denominators.dtype == object or denominators.max() > 2**53:
+        # NumPy would round such integers to floats first; Python divides them correctly.
+        numerators, denominators = numerators.astype(object), denominators.astype(object)
+    return np.asarray(numerators / denominators, dtype=float)
 
 
 def _compact(csr: Matrix) -> Matrix:
-    """Return the matrix read-only, in the form that takes less memory."""
+    """Return the matrix in the form that takes less memory."""
     csr.eliminate_zeros()
     csr.sort_indices()
     sparse_bytes = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
-    if sparse_bytes >= 8 * csr.shape[0] * csr.shape[1]:
-        dense = csr.toarray()
-        dense.flags.writeable = False
-        return dense
-    for part in (csr.data, csr.indices, csr.indptr):
-        part.flags.writeable = False
-    return csr
+    return csr.toarray() if sparse_bytes >= 8 * csr.shape[0] * csr.shape[1] else csr

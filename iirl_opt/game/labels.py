@@ -19,9 +19,12 @@ class Labels(tuple[Any, ...]):
     _index: dict[Any, int]
 
     def __new__(cls, names: Iterable[Any], kind: str) -> Self:
-        self = super().__new__(cls, (x.item() if isinstance(x, np.generic) else x for x in names))
+        self = super().__new__(cls, map(_plain, names))
         self.kind = kind
-        self._index = {name: i for i, name in enumerate(self)}
+        try:
+            self._index = {name: i for i, name in enumerate(self)}
+        except TypeError as problem:
+            raise InvalidGame(f"{kind} labels", f"hold an {problem}", "hashables", self) from None
         if len(self._index) < len(self):
             double = next(name for i, name in enumerate(self) if self._index[name] != i)
             raise InvalidGame(f"{kind} {double!r}", "is named twice", "distinct labels", double)
@@ -36,3 +39,10 @@ class Labels(tuple[Any, ...]):
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return tuple(self), self.kind
+
+
+def _plain(name: Any) -> Any:
+    """Return a label with NumPy's scalars, in tuples too, as Python's."""
+    if type(name) is tuple:
+        return tuple(map(_plain, name))
+    return name.item() if isinstance(name, np.generic) else name

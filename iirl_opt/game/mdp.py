@@ -25,11 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidGame
 from iirl_opt.game.kernel import (
+    UNREADABLE,
     Matrix,
     Rational,
     as_fraction,
     fill_missing,
     is_sparse,
+    kernel_array,
     kernel_shape,
     read_distribution,
     read_kernel,
@@ -59,48 +61,60 @@ class _Model:
         kernel: Any,
         discount: Any,
         start: Any,
-        states: Iterable[Any] | None,
+        states: Iterable[Any] | int | None,
         actions: dict[str, Iterable[Any] | int | None],
         fallback: dict[str, Any],
     ) -> None:
-        kernel = kernel if is_sparse(kernel) else np.asarray(kernel)
-        shape = kernel_shape(kernel, list(actions.values()))
-        for kind, size in zip(("state", *actions), shape, strict=True):
+        kernel = kernel_array(kernel)
+        named = {
+            kind: names if names is None or isinstance(names, int | np.integer) else tuple(names)
+            for kind, names in {"state": states, **actions}.items()
+        }
+        shape = kernel_shape(kernel, list(named.values())[1:])
+        labels = []
+        for (kind, names), size in zip(named.items(), shape, strict=True):
             if size == 0:
                 raise InvalidGame(f"{kind}s", "are empty", "at least one", 0)
-        labels = [Labels(range(shape[0]) if states is None else states, "state")]
-        for (kind, names), size in zip(actions.items(), shape[1:], strict=True):
-            sized = names is None or isinstance(names, int | np.integer)
-            labels.append(Labels(range(size) if sized else names, kind))  # type: ignore[arg-type]
-        for names_, size in zip(labels, shape, strict=True):
-            if len(names_) != size:
+            known = names if isinstance(names, tuple) else range(size if names is None else names)
+            if len(known) != size:
                 raise InvalidGame(
-                    f"{names_.kind} labels", f"are {len(names_)}", f"{size}, as in P", len(names_)
+                    f"{kind} labels", f"are {len(known)}", f"{size}, as in P", len(known)
                 )
+            labels.append(Labels(known, kind))
 
         def place(*at: int) -> str:
             names = zip((*self.axes, "s'"), (*labels, labels[0]), at, strict=False)
             return f"P[{', '.join(f'{axis}={known[i]!r}' for axis, known, i in names)}]"
 
+        kernel = kernel.reshape(math.prod(shape), shape[0])
         kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
         matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
         number = _check_discount(discount)
         if isinstance(start, Mapping):
-            weights = [Fraction(0)] * shape[0]
+            weights = np.zeros(shape[0], dtype=object)
             for name, weight in start.items():
-                weights[labels[0].index(name)] = as_fraction(weight)
-            start = np.array(weights, dtype=object)
+                weights[labels[0].index(name)] = weight
+            start = weights
         floats, fractions = read_distribution(start, shape[0], name="start", labels=labels[0])
-        floats.flags.writeable = False
-        self.__dict__.update(
-            matrix=matrix,
-            shape=shape,
-            discount=float(number),
-            start=floats,
-            rational=None if exact is None else Rational(exact, number, fractions),
-            states=labels[0],
-            _labels=tuple(labels),
+        self.__setstate__(
+            {
+                "matrix": matrix,
+                "shape": shape,
+                "discount": float(number),
+                "start": floats if exact is None else np.array(fractions, dtype=float),
+                "rational": None if exact is None else Rational(exact, number, fractions),
+                "states": labels[0],
+                "_labels": tuple(labels),
+            }
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set all attributes, arrays read-only: of a new model, and of an unpickled one."""
+        self.__dict__.update(state)
+        matrix = self.matrix
+        parts = (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
+        for array in (*parts, self.start, *(() if self.rational is None else self.rational.rows)):
+            array.flags.writeable = False
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
@@ -129,7 +143,9 @@ class _Model:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of kernel, discount and start distribution as canonical arrays; not of labels."""
-        csr = sp.csr_array(self.matrix)
+        csr = sp.csr_array(self.matrix, copy=True)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
         parts = (
             np.array(self.shape, dtype="<i8"),
             csr.indptr.astype("<i8"),
@@ -167,8 +183,9 @@ class MDP(_Model):
     kernel : ``P[s, b, s']`` of shape (S, B, S), or (S·B, S) with row ``s·B + b``, dense or sparse;
         floats, integer weights a row, or Fractions.
     discount : 0 ≤ γ < 1, a float, Fraction or string such as ``"9/10"``.
-    start : distribution over states, shape (S,), or ``{label: weight}``; uniform by default.
-    states, actions : labels, or the number of actions; integers by default.
+    start : distribution over states, shape (S,), or ``{label: weight}``, in the numbers that a
+        kernel may have; uniform by default.
+    states, actions : labels (any hashables), or their number; integers by default.
     fallback : an action whose row stands in for actions that a state lacks (all-zero rows);
         without it such a row is an error.
 
@@ -187,7 +204,7 @@ class MDP(_Model):
         discount: Any,
         start: Any = None,
         *,
-        states: Iterable[Any] | None = None,
+        states: Iterable[Any] | int | None = None,
         actions: Iterable[Any] | int | None = None,
         fallback: Any = None,
     ) -> None:
@@ -220,8 +237,10 @@ class TwoAgentMDP(_Model):
         (then A or B must be known from `leader_actions` or `follower_actions`), dense or in any
         scipy sparse form; floats, integer weights a row, or Fractions.
     discount : 0 ≤ γ < 1, a float, Fraction or string such as ``"9/10"``.
-    start : distribution over states, shape (S,), or ``{label: weight}``; uniform by default.
-    states, leader_actions, follower_actions : labels (any hashables), or the number of actions.
+    start : distribution over states, shape (S,), or ``{label: weight}``, in the numbers that a
+        kernel may have; uniform by default.
+    states, leader_actions, follower_actions : labels (any hashables), or their number; integers
+        by default.
     leader_fallback, follower_fallback : an action whose rows stand in for actions that a state
         lacks (all-zero rows); without it such a row is an error.
 
@@ -251,7 +270,7 @@ class TwoAgentMDP(_Model):
         discount: Any,
         start: Any = None,
         *,
-        states: Iterable[Any] | None = None,
+        states: Iterable[Any] | int | None = None,
         leader_actions: Iterable[Any] | int | None = None,
         follower_actions: Iterable[Any] | int | None = None,
         leader_fallback: Any = None,
@@ -368,7 +387,7 @@ class TwoAgentMDP(_Model):
 def _check_discount(discount: Any) -> Fraction:
     try:
         number = as_fraction(discount)
-    except (TypeError, ValueError, OverflowError):
+    except UNREADABLE:
         raise InvalidGame(
             "discount", f"is {discount!r}", "a number with 0 ≤ γ < 1", discount
         ) from None
@@ -378,6 +397,8 @@ def _check_discount(discount: Any) -> Fraction:
         )
     if not 0 <= number < 1:
         raise InvalidGame("discount", f"is {discount}", "0 ≤ γ < 1", discount)
+    if float(number) == 1:
+        raise InvalidGame("discount", "is 1 as a float", "0 ≤ γ < 1, as a float too", discount)
     return number
 
 
@@ -396,13 +417,15 @@ def _trusted(
 ) -> MDP:
     """Return an MDP over a matrix that is known to be stochastic, without checking it again."""
     mdp = object.__new__(kind)
-    mdp.__dict__.update(
-        matrix=matrix,
-        shape=shape,
-        discount=game.discount,
-        start=game.start,
-        rational=None,
-        states=game.states,
-        _labels=(game.states, actions),
+    mdp.__setstate__(
+        {
+            "matrix": matrix,
+            "shape": shape,
+            "discount": game.discount,
+            "start": game.start,
+            "rational": None,
+            "states": game.states,
+            "_labels": (game.states, actions),
+        }
     )
     return mdp

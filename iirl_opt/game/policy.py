@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidPolicy, UnknownLabel
+from iirl_opt.errors import InvalidPolicy, InvalidValue, NotAProduct, UnknownLabel
 
 __all__ = [
+    "as_floats",
     "check_policy",
     "deterministic_policy",
     "from_labels",
@@ -32,6 +33,17 @@ Array = NDArray[np.float64]
 SUM_TOLERANCE = 1e-9
 
 
+def as_floats(given: Any, name: str, error: type[InvalidValue] = InvalidPolicy) -> Array:
+    """Return a fresh float array, or raise `error` for what is no array of numbers."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"has type {array.dtype}")
+        return array.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise error(name, f"is no array of numbers ({problem})", "floats", given) from None
+
+
 def check_policy(
     policy: ArrayLike,
     shape: tuple[int, ...],
@@ -43,8 +55,8 @@ def check_policy(
 
     Parameters
     ----------
-    policy : array of shape `shape`; rows within 1e-9 of one are renormalised, entries within
-        1e-9 below zero are set to zero.
+    policy : array of shape `shape`; entries within 1e-9 below zero are set to zero, then rows
+        within 1e-9 of one are renormalised; those within rounding of one stay as they are.
     shape : (S, A), (S, B) or (S, A, B).
     name : what to call the policy in an error.
     states : labels for the error message.
@@ -56,7 +68,7 @@ def check_policy(
 
     **Cost** arithmetic.
     """
-    array = np.array(policy, dtype=float)
+    array = as_floats(policy, name)
     if array.shape != shape:
         raise InvalidPolicy(name, f"has shape {array.shape}", f"{shape}", array.shape)
     rows = array.reshape(shape[0], -1)
@@ -77,6 +89,7 @@ def check_policy(
         raise InvalidPolicy(
             place(s), f"sums to {sums[s]:.12g}", f"1 ± {SUM_TOLERANCE:g}", float(sums[s])
         )
+    sums[np.abs(sums - 1.0) <= np.finfo(float).eps * rows.shape[1]] = 1.0
     checked: Array = (rows / sums[:, None]).reshape(shape)
     return checked
 
@@ -139,9 +152,15 @@ def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
     The mixture plays policy i with probability `weights[i]`, drawn anew at every step (it is
     not the mixture of whole runs, whose occupancy differs).
     """
-    stack = np.stack([np.asarray(policy, dtype=float) for policy in policies])
-    w = check_policy(np.asarray(weights, dtype=float)[None, :], (1, len(stack)), name="weights")[0]
-    return np.tensordot(w, stack, axes=1)
+    row = np.atleast_2d(as_floats(weights, "weights"))
+    w = check_policy(row, (1, len(policies)), name="weights")[0]
+    parts = [as_floats(policy, f"policies[{i}]") for i, policy in enumerate(policies)]
+    for i, part in enumerate(parts):
+        if part.shape != parts[0].shape:
+            raise InvalidPolicy(
+                f"policies[{i}]", f"has shape {part.shape}", f"{parts[0].shape}", part.shape
+            )
+    return np.tensordot(w, np.stack(parts), axes=1)
 
 
 def split(
@@ -152,15 +171,20 @@ def split(
     Raises
     ------
     InvalidPolicy
-        The joint policy is correlated: names the state and by how much an entry differs from
-        the product of the marginals.
+        It is no policy.
+    NotAProduct
+        It is correlated: names the state and by how much an entry differs from the product of the
+        marginals.
     """
-    array = np.asarray(joint, dtype=float)
+    array = as_floats(joint, "joint policy")
+    if array.ndim != 3:
+        raise InvalidPolicy("joint policy", f"has shape {array.shape}", "(S, A, B)", array.shape)
+    array = check_policy(array, array.shape, name="joint policy", states=states)
     pi1, pi2 = array.sum(axis=2), array.sum(axis=1)
     gap = np.abs(array - joint_policy(pi1, pi2)).max(axis=(1, 2))
     s = int(np.argmax(gap))
     if gap[s] > tolerance:
-        raise InvalidPolicy(
+        raise NotAProduct(
             f"joint policy[s={s if states is None else states[s]!r}]",
             f"differs from the product of its marginals by {gap[s]:.3g}",
             f"at most {tolerance:g} (a correlated policy is no pair of policies)",
@@ -179,7 +203,8 @@ def from_labels(
     Raises
     ------
     UnknownLabel, InvalidPolicy
-        A label the game lacks; a state without an action; a row that does not sum to one.
+        A label the game lacks; a state without an action; a row that does not sum to one, or holds
+        what is no number.
 
     Examples
     --------
@@ -190,21 +215,27 @@ def from_labels(
     row_of = {label: s for s, label in enumerate(states)}
     column_of = {label: a for a, label in enumerate(actions)}
 
-    def row(entry: Any) -> Array:
-        weights = entry if isinstance(entry, Mapping) else {entry: 1.0}
+    def row(state: Any, entry: Any) -> Array:
+        weights = entry.items() if isinstance(entry, Mapping) else [(entry, 1.0)]
         out = np.zeros(len(actions))
-        for action, weight in weights.items():
-            if action not in column_of:
-                raise UnknownLabel("action", action, tuple(actions))
-            out[column_of[action]] = weight
+        for action, weight in weights:
+            try:
+                out[column_of[action]] = float(weight)
+            except KeyError:
+                raise UnknownLabel("action", action, tuple(actions)) from None
+            except (TypeError, ValueError):
+                place = f"{name}[s={state!r}]"
+                raise InvalidPolicy(
+                    place, f"is {entry!r}", "an action, or probabilities of actions", entry
+                ) from None
         return out
 
     policy = np.zeros((len(states), len(actions)))
     if "*" in choices and "*" not in row_of:
-        policy[:] = row(choices["*"])
+        policy[:] = row("*", choices["*"])
     for state, entry in choices.items():
         if state in row_of:
-            policy[row_of[state]] = row(entry)
+            policy[row_of[state]] = row(state, entry)
         elif state != "*":
             raise UnknownLabel("state", state, tuple(states))
     return check_policy(policy, policy.shape, name=name, states=states)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
-import zipfile
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from iirl_opt.errors import InvalidArgument, InvalidGame
+from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.game.kernel import RationalRows
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -62,21 +62,28 @@ def load_game(path: str | Path) -> TwoAgentMDP:
 
     Raises
     ------
-    FileNotFoundError
-        There is no such file.
-    InvalidGame
-        The file is no saved game, or of another format version.
+    OSError
+        There is no such file, or it cannot be opened.
+    FileProblem
+        The file is no saved game, or damaged, or of another format version.
     """
+    stored = BytesIO(Path(path).read_bytes())
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(stored, allow_pickle=False) as file:
             arrays = dict(file)
         found = int(arrays["format"])
-    except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as problem:
-        raise InvalidGame(
-            str(path), f"is no saved game ({problem})", "a file that save_game wrote"
-        ) from None
-    if found != FORMAT:
-        raise InvalidGame(f"{path}: format", f"is {found}", str(FORMAT), found)
+        if found == FORMAT:
+            return _game(arrays)
+    # On damaged bytes the readers of zip, deflate and npy raise whatever they come across.
+    except Exception as problem:
+        raise FileProblem(
+            Path(path), f"is no file that save_game wrote, or damaged ({problem})"
+        ) from problem
+    raise FileProblem(Path(path), f"is {found}; allowed {FORMAT}", key="format")
+
+
+def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
+    """Return the game that was written as arrays."""
     shape = tuple(int(n) for n in arrays["shape"])
     if "exact_indptr" in arrays:
         rows = RationalRows(

@@ -21,10 +21,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import splu
 
-from iirl_opt.errors import InvalidReward
+from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.policy import check_policy, deterministic_policy, joint_policy
+from iirl_opt.game.policy import as_floats, check_policy, deterministic_policy, joint_policy
 
 __all__ = [
     "Optimum",
@@ -43,6 +43,12 @@ Array = NDArray[np.float64]
 DENSE_STATES = 128
 POLISH_STATES = 2000
 
+# Differences of action values below this share of the largest are rounding.
+ROUNDING = 8 * float(np.finfo(float).eps)
+
+# Modified policy iteration ends after so many steps without a smaller error: rounding is reached.
+PATIENCE = 100
+
 
 def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
     """Return a reward as a float array of shape (S,) or of the shape of the model's choices.
@@ -50,9 +56,9 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
     Raises
     ------
     InvalidReward
-        Names the state, or the wrong shape.
+        Names the state, or the wrong shape or type.
     """
-    array = np.asarray(reward).astype(float)
+    array = as_floats(reward, "reward", InvalidReward)
     if array.shape not in ((model.n_states,), model.shape):
         raise InvalidReward(
             "reward",
@@ -77,7 +83,7 @@ def tie_tolerance(reward: ArrayLike, discount: float) -> float:
     ``max(1e-9 span(r), 8 ε max|r| / (1−γ)) / (1−γ)`` with ε the rounding unit.
     """
     r = np.asarray(reward, dtype=float)
-    rounding = 8 * np.finfo(float).eps * np.abs(r).max() / (1 - discount)
+    rounding = ROUNDING * np.abs(r).max() / (1 - discount)
     return float(max(1e-9 * np.ptp(r), rounding) / (1 - discount))
 
 
@@ -163,12 +169,19 @@ def policy_iteration(
 ) -> Optimum:
     """Return the optimum by Howard's policy iteration, which cannot cycle among ties.
 
-    A state changes its action only for a gain above the tie tolerance, so values strictly increase.
+    A state changes its action only for a gain above rounding, and it ends when the values no longer
+    rise. (The tie tolerance would not do: gains below it add up, to 1/(1−γ) times as much.)
 
     Parameters
     ----------
     reward : (S,), (S, B) of an MDP, (S, A, B) of a game.
     start : choices (S,) to begin with; greedy for the immediate reward by default.
+
+    Raises
+    ------
+    InvalidReward
+    InvalidPolicy
+        `start` names a choice that does not exist.
 
     **Cost** arithmetic: one linear system with S unknowns an iteration.
     """
@@ -177,14 +190,15 @@ def policy_iteration(
     states = np.arange(mdp.n_states)
     tolerance = tie_tolerance(r, mdp.discount)
     full = np.broadcast_to(r, mdp.shape)
-    actions = full.argmax(axis=1) if start is None else np.array(start)
+    actions = full.argmax(axis=1) if start is None else _check_choices(mdp, start)
     total = -np.inf
     iterations = 0
     while True:
         chain = mdp.matrix[states * mdp.n_choices + actions]
         values = _solve_values(chain, full[states, actions], mdp.discount)
         q = r + mdp.discount * (mdp.matrix @ values).reshape(mdp.shape)
-        better = q.max(axis=1) > q[states, actions] + tolerance
+        gains = q.max(axis=1) - q[states, actions]
+        better = gains > ROUNDING * np.abs(q).max()
         # Rounding can fake a gain when 1 − γ is tiny; then the values no longer rise.
         if not better.any() or values.sum() <= total:
             return Optimum(values, q, 0.0, tolerance, iterations)
@@ -204,8 +218,8 @@ def modified_policy_iteration(
     """Return the optimum by modified policy iteration, the engine of this library.
 
     Greedy steps alternate with `sweeps` evaluations of the greedy policy. It stops when the *span*
-    of the last change bounds the error by `tolerance` times span(r)/(1−γ), and shifts the values
-    to the middle of the bounds (Puterman 1994, sections 6.5 and 6.6).
+    of the last change bounds the error by `tolerance` times span(r)/(1−γ), or by what rounding
+    allows, and shifts the values to the middle of the bounds (Puterman 1994, sections 6.5 and 6.6).
 
     Parameters
     ----------
@@ -220,16 +234,19 @@ def modified_policy_iteration(
     full = np.broadcast_to(r, mdp.shape)
     gamma, states = mdp.discount, np.arange(mdp.n_states)
     ties = tie_tolerance(r, gamma)
-    accepted = max(tolerance * float(np.ptp(r)) / (1 - gamma), ties * 1e-3)
+    rounding = ROUNDING * float(np.abs(r).max()) / (1 - gamma)
+    accepted = max(tolerance * float(np.ptp(r)), rounding) / (1 - gamma)
     values = full.max(axis=1) / (1 - gamma)
-    iterations = 0
+    least, iterations, last = np.inf, 0, 0
     while True:
         q = r + gamma * (mdp.matrix @ values).reshape(mdp.shape)
         actions = q.argmax(axis=1)
         improved = q[states, actions]
         change = improved - values
         error = gamma / (1 - gamma) * float(np.ptp(change)) / 2
-        if error <= accepted:
+        if error < least:
+            least, last = error, iterations
+        if error <= accepted or iterations - last >= PATIENCE:
             break
         iterations += 1
         chain, mean = mdp.matrix[states * mdp.n_choices + actions], full[states, actions]
@@ -242,6 +259,16 @@ def modified_policy_iteration(
     values = improved + gamma / (1 - gamma) * (change.min() + change.max()) / 2
     q = r + gamma * (mdp.matrix @ values).reshape(mdp.shape)
     return Optimum(values, q, error, ties + 2 * gamma * error, iterations)
+
+
+def _check_choices(mdp: MDP, choices: ArrayLike) -> NDArray[np.int64]:
+    """Return choices (S,) that exist, as they are."""
+    if np.shape(choices) != (mdp.n_states,):
+        raise InvalidPolicy(
+            "start", f"has shape {np.shape(choices)}", f"({mdp.n_states},)", choices
+        )
+    chosen: NDArray[np.int64] = deterministic_policy(choices, mdp.n_choices).argmax(axis=1)
+    return chosen
 
 
 def _as_mdp(model: MDP | TwoAgentMDP) -> MDP:

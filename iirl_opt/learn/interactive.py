@@ -31,8 +31,9 @@ from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.observation import Observation
 from iirl_opt.programs.commitment import commit
-from iirl_opt.programs.rewards import FeasibleRewards, RewardDomain, RewardSolution
-from iirl_opt.solve import Solver
+from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.programs.sets import RewardDomain, RewardSolution
+from iirl_opt.solver import Solver
 
 __all__ = ["Episode", "InteractiveIRL", "interact", "regret"]
 
@@ -76,7 +77,9 @@ class InteractiveIRL:
 
     def __post_init__(self) -> None:
         if self.first is not None:
-            object.__setattr__(self, "first", self.game.check_leader_policy(self.first))
+            first = self.game.check_leader_policy(self.first)
+            first.flags.writeable = False
+            object.__setattr__(self, "first", first)
         if self.feasible is None:
             object.__setattr__(self, "feasible", FeasibleRewards(self.game))
 
@@ -117,7 +120,7 @@ class InteractiveIRL:
     @property
     def reward(self) -> Array | None:
         """The reward r_t that the next commitment is optimal for; None before there is one."""
-        return None if self.estimate is None else self.estimate.reward
+        return None if self.estimate is None else self.estimate.reward.copy()
 
     def ask(self) -> Array:
         """Return the commitment (S, A) to play in the next episode.
@@ -125,7 +128,7 @@ class InteractiveIRL:
         **Source** Algorithm 1, line 8. **Cost** one LP and one planning problem.
         """
         if not self.episode and self.first is not None:
-            return np.asarray(self.first)
+            return np.array(self.first)
         if self.reward is None:
             n_states, n_actions, _ = self.game.shape
             return random_deterministic_policy(n_states, n_actions, self._rng())
@@ -214,6 +217,7 @@ def interact(
     Parameters
     ----------
     truth : the follower's reward, (S,) or (S, A, B).
+    episodes : their number in all; a learner that knows some already plays the rest.
     follower : `OptimalFollower` by default.
     rng : of a follower with random ties; seeded by the learner's seed by default.
     """

@@ -30,7 +30,7 @@ from iirl_opt.game.values import (
     policy_iteration,
 )
 from iirl_opt.programs.occupancy import OccupancyMeasure
-from iirl_opt.solve import Solved, Solver, solve
+from iirl_opt.solver import Solved, Solver, solve
 
 __all__ = ["Commitment", "Guarantee", "StackelbergCommitment", "commit"]
 

@@ -12,7 +12,7 @@ speak of what *both* agents do: with a budget the optimum may be a correlated jo
 pair of policies plays, and Lemma 2 (the joint optimum as a commitment) says nothing of a
 constraint that the follower does not share.
 
-The multipliers of the flow constraints are the values of the states; the price of a side
+The multipliers of the flow constraints are the values of the visited states; the price of a side
 constraint is the gain of the objective for one more unit of its allowance.
 
 **Source** Puterman 1994, section 6.9; Altman 1999 for constrained MDPs.
@@ -33,7 +33,7 @@ from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import split
 from iirl_opt.game.values import check_reward
-from iirl_opt.solve import Solved, Solver, solve
+from iirl_opt.solver import Solved, Solver, solve
 
 __all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
 
@@ -60,8 +60,9 @@ class OccupancySolution:
     game : the game.
     measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
     value : the optimal objective.
-    state_prices : shape (S,), the gain for one more unit of start at each state; the optimal values
-        where no side constraint binds.
+    state_prices : shape (S,), the gain for one more unit of start at each visited state: its
+        optimal value where no side constraint binds. In a state that is never visited the
+        multiplier is not unique, and only bounds that gain from above.
     price : by constraint name, the gain of the objective for one more unit of the allowance.
     solved : the solver's record with recomputed residuals.
     """
@@ -70,7 +71,7 @@ class OccupancySolution:
     measure: Array
     value: float
     state_prices: Array
-    price: Mapping[str, Array]
+    price: Mapping[str, float | Array]
     solved: Solved
 
     @property
@@ -176,17 +177,24 @@ class OccupancyMeasure:
 
         **Cost** one LP.
         """
-        goal = cp.Maximize(self.expected(reward))
-        solved = solve(cp.Problem(goal, [*self.constraints, *subject_to]), solver)
+        solved = solve(self.program(reward, subject_to=subject_to), solver)
         assert solved.value is not None
         return OccupancySolution(
             game=self.game,
             measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
             value=solved.value,
             state_prices=np.array(solved.duals["flow"]),
-            price={name: dual for name, dual in solved.duals.items() if name != "flow"},
+            price={
+                name: dual if dual.ndim else float(dual)
+                for name, dual in solved.duals.items()
+                if name != "flow"
+            },
             solved=solved,
         )
+
+    def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+        """Return the program that `maximise` solves, unsolved."""
+        return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
 
     def _row(self, quantity: ArrayLike) -> Array:
         q = check_reward(self.game, quantity)

@@ -22,57 +22,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import splu
 
-from iirl_opt.errors import InvalidReward, OnlyConstantRewards
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import check_reward, evaluate, follower_reward, tie_tolerance
 from iirl_opt.observation import Observation, observe
-from iirl_opt.solve import Solved, Solver, solve
+from iirl_opt.programs.sets import Lifted, RewardBox, RewardSet, RewardSolution
+from iirl_opt.solver import Solver
 
-__all__ = [
-    "AffineClass",
-    "FeasibleRewards",
-    "RewardDomain",
-    "RewardSimplex",
-    "RewardSolution",
-    "Violation",
-]
+__all__ = ["AffineClass", "FeasibleRewards", "Violation"]
 
 Array = NDArray[np.float64]
 
 # Entries of P_t − P_{t,b} below this are rounding of equal probabilities.
 ZERO = 1e-12
-
-
-class RewardDomain(Protocol):
-    """A set of rewards to look in, given as constraints on a cvxpy expression."""
-
-    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
-        """Return constraints that hold r in the set."""
-        ...
-
-
-@dataclass(frozen=True)
-class RewardSimplex:
-    """Rewards ``r ≥ 0`` that sum to one.
-
-    Every non-constant state reward has a positive affine image here, so nothing is lost
-    (Lemma 1 with λ1 > 0). **Source** paper, Section 4.2.
-    """
-
-    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
-        """Return the constraints ``simplex sum`` and ``simplex``."""
-        return [
-            (cp.sum(r) == 1).set_label("simplex sum"),
-            (r >= 0).set_label("simplex"),
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +60,9 @@ class AffineClass:
 
     def __init__(self, reward: ArrayLike) -> None:
         array = np.array(reward, dtype=float)
-        if array.ndim != 1 or not np.isfinite(array).all():
-            raise InvalidReward("reward", f"has shape {array.shape}", "finite, (S,)", array)
+        if array.ndim != 1 or not array.size:
+            raise InvalidReward("reward", f"has shape {array.shape}", "(S,)", array.shape)
+        _check_finite(array)
         array.flags.writeable = False
         object.__setattr__(self, "reward", array)
 
@@ -103,21 +75,45 @@ class AffineClass:
         ]
 
     def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
-        """Return whether x lies in the class, within `tolerance` of the spread of x.
+        """Return whether x lies in the class, within `tolerance` of its spread or within rounding.
+
+        Raises
+        ------
+        InvalidReward
+            x has another shape or is not finite.
 
         **Cost** arithmetic: one projection.
         """
         y = np.asarray(x, dtype=float)
-        centred, given = self.reward - self.reward.mean(), y - y.mean()
-        # Spreads this small are rounding of constants.
-        small = 64 * np.finfo(float).eps
-        if np.ptp(y) <= small * np.abs(y).max(initial=0.0):
-            return not strict or np.ptp(self.reward) <= small * np.abs(self.reward).max(initial=0.0)
-        norm = float(centred @ centred)
-        if norm <= (small * np.abs(self.reward).max(initial=0.0)) ** 2:
+        if y.shape != self.reward.shape:
+            raise InvalidReward("x", f"has shape {y.shape}", f"{self.reward.shape}", y.shape)
+        _check_finite(y)
+        if _is_constant(y):
+            return not strict or _is_constant(self.reward)
+        if _is_constant(self.reward):
             return False
-        scale = float(given @ centred) / norm
-        return scale > 0 and bool(np.abs(given - scale * centred).max() <= tolerance * np.ptp(y))
+        own, given = ((v - v.mean()) / np.ptp(v) for v in (self.reward, y))
+        scale = float(given @ own) / float(own @ own)
+        allowed = max(
+            tolerance, _rounding(y) / np.ptp(y), _rounding(self.reward) / np.ptp(self.reward)
+        )
+        return scale > 0 and bool(np.abs(given - scale * own).max() <= allowed)
+
+
+def _rounding(r: Array) -> float:
+    """Return a bound on the rounding error of differences of a reward's entries."""
+    return float(64 * np.finfo(float).eps * np.abs(r).max())
+
+
+def _is_constant(r: Array) -> bool:
+    return bool(np.ptp(r) <= _rounding(r))
+
+
+def _check_finite(r: Array) -> None:
+    bad = ~np.isfinite(r)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InvalidReward(f"reward[{i}]", f"is {r[i]}", "finite numbers", float(r[i]))
 
 
 class Violation(NamedTuple):
@@ -135,31 +131,6 @@ class Violation(NamedTuple):
     state: Any
     action: Any
     gap: float
-
-
-@dataclass(frozen=True, eq=False)
-class RewardSolution:
-    """A reward found in a set, and the evidence for it.
-
-    Attributes
-    ----------
-    reward : shape (S,), or (S, A, B) for joint rewards.
-    solved : the solver's record with recomputed residuals.
-    """
-
-    reward: Array
-    solved: Solved
-
-    @property
-    def value(self) -> float:
-        """The optimal objective."""
-        assert self.solved.value is not None
-        return self.solved.value
-
-    @property
-    def spread(self) -> float:
-        """The difference of the largest and the smallest reward: zero for a constant."""
-        return float(np.ptp(self.reward))
 
 
 class _Rows(NamedTuple):
@@ -199,6 +170,31 @@ class _Episode:
         o = self.observation
         return _spread(o.pi1[:, :, None] * o.pi2[:, None, :])
 
+    @property
+    def open_gaps(self) -> tuple[Matrix, NDArray[np.int64]]:
+        """Rows ``gap = rows @ V`` of state rewards for the actions not known to be optimal.
+
+        Unscaled, with the state of each.
+        """
+        n_states, n_actions = self.mdp.shape
+        state = np.repeat(np.arange(n_states), n_actions)
+        gaps = sp.csr_array(self.chain)[state] - self.mdp.matrix
+        wanted = np.flatnonzero(~self.observation.played.ravel())
+        return self.game.discount * sp.csr_array(gaps)[wanted], state[wanted]
+
+    def explicit(self, rows: _Rows, joint: bool) -> Array:
+        """Return lifted rows with the value variable eliminated."""
+        n_states = self.game.n_states
+        system: Any = sp.eye_array(n_states, format="csc") - self.game.discount * sp.csc_array(
+            self.chain
+        )
+        factor: Any = splu(system)
+        through_v = factor.solve(np.ascontiguousarray(rows.on_v.toarray().T), trans="T").T
+        if not joint:
+            return np.asarray(through_v)
+        assert rows.on_r is not None
+        return np.asarray(through_v @ self.mean_reward.toarray() + rows.on_r.toarray())
+
     @cached_property
     def state_rows(self) -> tuple[_Rows, _Rows]:
         return self._rows(joint=False)
@@ -229,7 +225,7 @@ class _Episode:
 
 
 @dataclass(frozen=True, eq=False)
-class FeasibleRewards:
+class FeasibleRewards(RewardSet):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).
 
     Immutable: `observe` returns a larger record and shares what is already computed. Rewards are
@@ -261,7 +257,11 @@ class FeasibleRewards:
 
         **Cost** arithmetic.
         """
-        episode = _Episode(self.game, observe(self.game, pi1, response))
+        return self.add(observe(self.game, pi1, response))
+
+    def add(self, observation: Observation) -> FeasibleRewards:
+        """Return the rewards that also explain an observation of this game."""
+        episode = _Episode(self.game, observation)
         return FeasibleRewards(self.game, (*self.episodes, episode))
 
     @property
@@ -270,12 +270,12 @@ class FeasibleRewards:
         return tuple(episode.observation for episode in self.episodes)
 
     def __repr__(self) -> str:
-        return f"FeasibleRewards({self.game!r}, {len(self.episodes)} episodes, {self.n_rows} rows)"
+        counts = f"{len(self.episodes)} episodes, {self.count_rows()} rows"
+        return f"FeasibleRewards({self.game!r}, {counts})"
 
-    @cached_property
-    def n_rows(self) -> int:
-        """The number of rows that constrain a state reward, zeros and repetitions left out."""
-        return sum(part.on_v.shape[0] for rows in self._rows(joint=False) for part in rows)
+    def count_rows(self, *, joint: bool = False) -> int:
+        """Return the number of rows beside the values: zeros and repetitions left out."""
+        return sum(part.on_v.shape[0] for rows in self._rows(joint) for part in rows)
 
     def slack(self, reward: ArrayLike) -> Array:
         """Return ``V_t(s) − Q_t(s, b)`` under each response, shape (T, S, B).
@@ -319,99 +319,119 @@ class FeasibleRewards:
         """
         return not self.violations(reward, tolerance=tolerance)
 
-    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
-        """Return cvxpy constraints that hold r in the set, to use in a program of your own.
+    def lifted(self, r: cp.Expression) -> Lifted:
+        """Return the set as ``values[t]`` and ``tied[t]`` (equalities) and ``optimal[t]`` (≥ 0).
 
         Parameters
         ----------
         r : affine expression of shape (S,), or (S, A·B) for a joint reward.
-
-        Returns
-        -------
-        list of constraints
-            Labelled ``values[t]``, ``optimal[t]`` and ``tied[t]``; each call brings value variables
-            ``V[t]`` of its own.
         """
         joint = self._is_joint(r)
         flat = cp.vec(r, order="C") if joint else r
         gamma, n_states = self.game.discount, self.game.n_states
-        out: list[cp.Constraint] = []
+        equalities: list[cp.Constraint] = []
+        nonnegative: list[tuple[str, cp.Expression]] = []
         for t, (episode, (free, tied)) in enumerate(
             zip(self.episodes, self._rows(joint), strict=True)
         ):
             v = cp.Variable(n_states, name=f"V[{t}]")
             flow = sp.eye_array(n_states, format="csr") - gamma * sp.csr_array(episode.chain)
             mean = episode.mean_reward @ flat if joint else flat
-            out.append((flow @ v == mean).set_label(f"values[{t}]"))
-            if free.on_v.shape[0]:
-                out.append((_apply(free, flat, v) >= 0).set_label(f"optimal[{t}]"))
+            equalities.append((flow @ v == mean).set_label(f"values[{t}]"))
             if tied.on_v.shape[0]:
-                out.append((_apply(tied, flat, v) == 0).set_label(f"tied[{t}]"))
-        return out
+                equalities.append((_apply(tied, flat, v) == 0).set_label(f"tied[{t}]"))
+            if free.on_v.shape[0]:
+                nonnegative.append((f"optimal[{t}]", _apply(free, flat, v)))
+        return Lifted(equalities, nonnegative)
 
-    def maximise(
-        self,
-        objective: ArrayLike,
-        *,
-        domain: RewardDomain | None = None,
-        solver: Solver | None = None,
+    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
+        """Return (G, E) with ``G r ≥ 0`` and ``E r = 0`` over flat rewards: Corollary 1 as printed.
+
+        Rows are scaled as in `lifted` and carry the factor γ. Dense: (rows, S) or (rows, S·A·B).
+
+        **Cost** arithmetic: one factorisation an episode, and a solve a row.
+        """
+        width = self.game.matrix.shape[0] if joint else self.game.n_states
+        parts: tuple[list[Array], list[Array]] = ([np.zeros((0, width))], [np.zeros((0, width))])
+        for episode, pair in zip(self.episodes, self._rows(joint), strict=True):
+            for part, rows in zip(parts, pair, strict=True):
+                if rows.on_v.shape[0]:
+                    part.append(episode.explicit(rows, joint))
+        return np.concatenate(parts[0]), np.concatenate(parts[1])
+
+    def max_margin(
+        self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | None = None
     ) -> RewardSolution:
-        """Return a feasible reward that maximises ``Σ objective · r``.
+        """Return the state reward under which the responses are best by the largest margin.
+
+        Maximises ``Σ_t Σ_s min_b (V_t(s) − Q_t(s, b)) − penalty · ‖r‖₁`` over feasible rewards with
+        ``|r| ≤ bound``, b running over the actions that are not known to be optimal. The bound
+        makes it well posed: rewards form a cone, so without it the margin is zero or unbounded. A
+        state in which every action is known to be optimal adds nothing; so with one action the
+        margin is zero for every reward, and a positive penalty leaves r = 0.
 
         Parameters
         ----------
-        objective : shape (S,), or (S, A, B) to look among joint rewards.
-        domain : where to look; the `RewardSimplex` by default.
+        penalty : ≥ 0, on the sum of absolute rewards.
+        bound : > 0, on each reward.
 
-        Raises
-        ------
-        Infeasible, Unbounded
-            The domain holds no feasible reward, or does not bound the objective.
-
-        **Source** paper, the linear program of Section 4.2. **Cost** one LP.
+        **Source** Ng & Russell 2000, their linear program for a known policy. **Cost** one LP.
         """
-        c = check_reward(self.game, objective)
-        shape = c.shape if c.ndim == 1 else (self.game.n_states, self.game.n_choices)
-        r = cp.Variable(shape, name="r")
-        where = RewardSimplex() if domain is None else domain
-        goal = cp.Maximize(cp.sum(cp.multiply(c.reshape(shape), r)))
-        program = cp.Problem(goal, self.constraints(r) + where.constraints(r))
-        solved = solve(program, solver)
-        return RewardSolution(np.array(r.value).reshape(c.shape), solved)
+        if not 0 <= penalty < np.inf:
+            raise InvalidArgument("penalty", f"is {penalty}", "0 ≤ penalty < ∞", penalty)
+        r = self._variable(joint=False)
+        equalities, _ = self.lifted(r)
+        values = [v for c in equalities for v in c.variables() if v.id != r.id]
+        by_episode = {v.name(): v for v in values}
+        limits = [*equalities, *RewardBox(bound).constraints(r)]
+        goal = -penalty * cp.norm1(r) if penalty else 0.0
+        for t, episode in enumerate(self.episodes):
+            gaps, state = episode.open_gaps
+            if len(state):
+                margin = cp.Variable(len(np.unique(state)), nonneg=True, name=f"margin[{t}]")
+                _, position = np.unique(state, return_inverse=True)
+                rows = gaps @ by_episode[f"V[{t}]"] >= margin[position]
+                limits.append(rows.set_label(f"margin[{t}]"))
+                goal = goal + cp.sum(margin)
+        return self._search(cp.Maximize(goal), r, (self.game.n_states,), limits, solver)
 
-    def random_vertex(
-        self,
-        rng: np.random.Generator,
-        *,
-        joint: bool = False,
-        domain: RewardDomain | None = None,
-        solver: Solver | None = None,
-        tries: int = 10,
-        spread: float = 1e-6,
-    ) -> RewardSolution:
-        """Return a non-constant feasible reward that maximises a random objective.
+    def is_informative(
+        self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | None = None
+    ) -> bool:
+        """Return whether some reward other than a constant explains all observations.
 
-        The objective is uniform on (−1, 1)^S. A constant reward is a frequent answer (in an ideal
-        environment about half the time), so constants are drawn again, `tries` times in all.
+        Asked by maximising a random direction and its opposite over the feasible rewards that sum
+        to zero within a box: some reward is there iff one of the two is positive, with probability
+        one.
 
-        Parameters
-        ----------
-        joint : look among joint rewards (S, A, B) in place of state rewards.
-        spread : a reward is constant when max r − min r is at most this times its largest entry.
-
-        Raises
-        ------
-        OnlyConstantRewards
-            Every try brought a constant: the observations are uninformative.
-
-        **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
+        **Cost** one or two LPs.
         """
-        shape = self.game.shape if joint else (self.game.n_states,)
-        for _ in range(tries):
-            found = self.maximise(rng.uniform(-1, 1, shape), domain=domain, solver=solver)
-            if found.spread > spread * np.abs(found.reward).max():
-                return found
-        raise OnlyConstantRewards(tries, spread)
+        direction = np.random.default_rng(0).uniform(-1, 1, self._variable(joint=joint).shape)
+        shape = self.game.shape if joint else direction.shape
+        for sign in (1.0, -1.0):
+            found = self.maximise(
+                (sign * direction).reshape(shape), domain=_CentredBox(), solver=solver
+            )
+            if found.spread > spread:
+                return True
+        return False
+
+    def explain_infeasibility(self, *, solver: Solver | None = None) -> tuple[int, ...] | None:
+        """Return episodes that no non-constant state reward explains together, or None.
+
+        The answer is minimal: without any one of them some non-constant reward explains the rest.
+
+        **Cost** at most two LPs an episode.
+        """
+        if self.is_informative(solver=solver):
+            return None
+        kept = list(range(len(self.episodes)))
+        for t in range(len(self.episodes)):
+            fewer = [i for i in kept if i != t]
+            subset = FeasibleRewards(self.game, tuple(self.episodes[i] for i in fewer))
+            if not subset.is_informative(solver=solver):
+                kept = fewer
+        return tuple(kept)
 
     def _is_joint(self, r: cp.Expression) -> bool:
         shapes = {(self.game.n_states,): False, (self.game.n_states, self.game.n_choices): True}
@@ -421,6 +441,14 @@ class FeasibleRewards:
 
     def _rows(self, joint: bool) -> list[tuple[_Rows, _Rows]]:
         return [e.joint_rows if joint else e.state_rows for e in self.episodes]
+
+
+@dataclass(frozen=True)
+class _CentredBox:
+    """Rewards in [−1, 1] that sum to zero: of the constants only zero is left."""
+
+    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
+        return [*RewardBox().constraints(r), (cp.sum(r) == 0).set_label("centred")]
 
 
 def _apply(rows: _Rows, r: cp.Expression, v: cp.Expression) -> cp.Expression:

@@ -5,7 +5,8 @@ feasibility, stationarity, complementarity and the duality gap from the numbers 
 status that is no proof never passes for one:
 
 * an infeasible answer is confirmed by its Farkas ray, or by a second run without presolve;
-* "infeasible or unbounded" is resolved into one of the two by further runs;
+* "infeasible or unbounded" is resolved into one of the two by further runs, and so is "unbounded",
+  which many solvers say of a program that has no feasible point either;
 * an optimum whose residuals are too large, or a limit that came first, is no optimum.
 
 HiGHS solves linear, mixed-integer and convex quadratic programs; `Clarabel`, or any other solver
@@ -16,21 +17,24 @@ that cvxpy knows through `Named`, solves the rest. The solver is always named, w
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from importlib.metadata import version
-from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
 
 import cvxpy as cp
+import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from iirl_opt.errors import (
     Infeasible,
@@ -40,15 +44,26 @@ from iirl_opt.errors import (
     SolverProblem,
     Unbounded,
 )
+from iirl_opt.game.kernel import is_sparse
 
-__all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status", "solve"]
+__all__ = [
+    "Clarabel",
+    "HiGHS",
+    "Named",
+    "Residuals",
+    "Solved",
+    "Solver",
+    "Status",
+    "linear_rows",
+    "solve",
+]
 
 Array = NDArray[np.float64]
 
 # How cvxpy compiles: of its backends the one that was quickest on large sparse blocks.
 BACKEND = "COO"
 
-# Recomputed residuals above this, relative to the size of the data, are no optimum.
+# Recomputed residuals above this, each relative to the size of what it speaks of, are no optimum.
 ACCEPTED = 1e-5
 
 
@@ -106,9 +121,11 @@ class HiGHS:
     Parameters
     ----------
     method : ``"choose"`` (dual simplex), ``"simplex"``, ``"ipm"`` or ``"pdlp"``.
-    tolerance : primal and dual feasibility, absolute; 1e-10 … 1e-1. The default is tighter than
-        HiGHS's own 1e-7, at which thin feasible sets gave objectives off by 1e-4.
-    time_limit : seconds, or None.
+    tolerance : primal and dual feasibility, absolute (the dual one once a very large or small
+        objective is scaled), and the relative gap of mixed-integer programs; 1e-10 … 1e-1. The default is
+        tighter than HiGHS's own 1e-7, at which thin feasible sets gave objectives off by 1e-4, and
+        than its gap of 1e-4.
+    time_limit : seconds ≥ 0, or None.
     presolve : whether HiGHS may simplify the program first.
     options : further HiGHS options by name.
     """
@@ -129,6 +146,7 @@ class HiGHS:
             raise InvalidArgument(
                 "tolerance", f"is {self.tolerance}", "1e-10 … 0.1", self.tolerance
             )
+        _check_time_limit(self.time_limit)
 
     def arguments(self) -> dict[str, Any]:
         """Return the HiGHS options as cvxpy takes them."""
@@ -136,6 +154,8 @@ class HiGHS:
             "solver": self.method,
             "primal_feasibility_tolerance": self.tolerance,
             "dual_feasibility_tolerance": self.tolerance,
+            "mip_rel_gap": self.tolerance,
+            "output_flag": False,
             "presolve": "on" if self.presolve else "off",
         }
         if self.time_limit is not None:
@@ -149,8 +169,8 @@ class Clarabel:
 
     Parameters
     ----------
-    tolerance : relative and absolute gap and feasibility.
-    time_limit : seconds, or None.
+    tolerance : relative and absolute gap and feasibility, > 0.
+    time_limit : seconds ≥ 0, or None.
     options : further Clarabel settings by name.
     """
 
@@ -158,6 +178,11 @@ class Clarabel:
     time_limit: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="CLARABEL", init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1:
+            raise InvalidArgument("tolerance", f"is {self.tolerance}", "0 < ε < 1", self.tolerance)
+        _check_time_limit(self.time_limit)
 
     def arguments(self) -> dict[str, Any]:
         """Return the Clarabel settings as cvxpy takes them."""
@@ -178,16 +203,21 @@ class Named:
         return dict(self.options)
 
 
+def _check_time_limit(seconds: float | None) -> None:
+    if seconds is not None and not seconds >= 0:
+        raise InvalidArgument("time_limit", f"is {seconds}", "seconds ≥ 0, or None", seconds)
+
+
 @dataclass(frozen=True)
 class Residuals:
     """How well an answer meets the optimality conditions, computed by us from its numbers.
 
-    All are absolute and in the units of the compiled program; the last three are None where the
-    solver returns no duals (mixed-integer programs).
+    All are absolute and in the units of the compiled program; the last three are None for
+    mixed-integer programs, which have no duals, and for `Named` solvers.
 
     Attributes
     ----------
-    primal : largest violation of a constraint or bound.
+    primal : largest violation of a constraint, a bound or integrality.
     dual : largest violation of stationarity or of a multiplier's sign.
     complementarity : largest product of a multiplier and its slack.
     gap : difference of the primal and the dual objective.
@@ -215,8 +245,8 @@ class Solved:
     primal : values by variable name.
     duals : multipliers by constraint name (its label where set), in cvxpy's sign: ≥ 0 for
         inequalities. Empty for mixed-integer programs.
-    farkas : for an infeasible linear program a ray by constraint name that proves it: the same
-        combination of the constraints has no solution. None where none was found.
+    farkas : for an infeasible linear program a ray by constraint name that proves it, checked by
+        us: the same combination of the constraints has no solution. None where none was found.
     residuals : recomputed by us; None without a point.
     bound : for mixed-integer programs the solver's bound on the optimal value (its word, not ours).
     solver, version, options : what ran.
@@ -265,6 +295,8 @@ def solve(problem: cp.Problem, solver: Solver | None = None, *, throw: bool = Tr
         Each carries the `Solved` record.
     cvxpy.error.SolverError, cvxpy.error.DCPError
         The solver is not installed or cannot take the problem; the problem is not convex.
+    ValueError, TypeError
+        cvxpy names what it refuses: an option that the solver does not have, data that is NaN.
 
     **Cost** one program; a second or third run where the first answer is no proof.
     """
@@ -274,38 +306,51 @@ def solve(problem: cp.Problem, solver: Solver | None = None, *, throw: bool = Tr
     with _quiet():
         data, chain, inverse = problem.get_problem_data(chosen.name, solver_opts=chosen.arguments())
     compiled = time.perf_counter()
+    options = chosen.arguments()
+    if isinstance(chosen, HiGHS) and problem.variables():
+        options["highs_options"] = _objective_scale(data) | options["highs_options"]
 
     def run(**changes: Any) -> Any:
-        options = chosen.arguments()
-        options.get("highs_options", options).update(changes)
+        passed = dict(options)
+        if "highs_options" in passed:
+            passed["highs_options"] = passed["highs_options"] | changes
         with _quiet():
-            return chain.solve_via_data(problem, data, False, False, options)
+            return chain.solve_via_data(problem, data, False, False, passed)
 
     read = READERS.get(type(chosen), _read_other) if problem.variables() else _read_other
     answer = read(run(), data, run)
     seconds = time.perf_counter() - compiled
     status, value = _unpack(problem, chain, inverse, answer)
-    residuals = answer.residuals
+    residuals, relative = answer.residuals, answer.relative
     if value is not None and residuals is None:
-        residuals = Residuals(_violation(problem))
-    if status is Status.OPTIMAL and (
-        residuals is None or residuals.largest() > ACCEPTED * _scale(data, value)
-    ):
+        violation, relative = _violation(problem)
+        residuals = Residuals(violation)
+    if status is Status.OPTIMAL and not relative <= ACCEPTED:
         status = Status.FAILED
-    infeasible = status is Status.INFEASIBLE
-    named = ((c.label or c.name(), c.dual_value) for c in problem.constraints)
-    multipliers = _named(named) if answer.duals and (infeasible or value is not None) else {}
+    named = ((c.label or str(c), c.dual_value) for c in problem.constraints)
+    # A ray that no reader has checked (its status is cvxpy's own) proves nothing.
+    usable = value is not None or answer.status is Status.INFEASIBLE
+    multipliers = _named(named) if answer.duals and usable else {}
+    duals = {} if value is None else multipliers
+    farkas: Mapping[str, Array] | None = (multipliers or None) if value is None else None
+    if status is Status.UNBOUNDED:
+        feasible = solve(cp.Problem(cp.Minimize(0), problem.constraints), chosen, throw=False)
+        if feasible.status is not Status.OPTIMAL:
+            status, farkas = feasible.status, feasible.farkas
+        for variable in problem.variables():
+            variable.save_value(None)
+        seconds += feasible.seconds
     solved = Solved(
         status=status,
         value=value,
         primal={} if value is None else _named((v.name(), v.value) for v in problem.variables()),
-        duals={} if infeasible else multipliers,
-        farkas=multipliers if infeasible and multipliers else None,
+        duals=duals,
+        farkas=farkas,
         residuals=residuals,
         bound=_bound(problem, value, answer),
         solver=chosen.name,
         version=_version(chosen.name),
-        options=MappingProxyType(chosen.arguments()),
+        options=options,
         compile_seconds=compiled - began,
         seconds=seconds,
         iterations=answer.iterations,
@@ -315,13 +360,120 @@ def solve(problem: cp.Problem, solver: Solver | None = None, *, throw: bool = Tr
     return solved
 
 
+def write_program(problem: cp.Problem, path: str | Path, form: str | None = None) -> Path:
+    """Write a linear program as an LP or MPS file, with the names of its variables and constraints.
+
+    Columns are ``name(i)`` and rows ``label(i)``, in C order; brackets become parentheses.
+
+    Parameters
+    ----------
+    form : ``".lp"`` or ``".mps"``; the suffix of `path` by default.
+
+    Raises
+    ------
+    InvalidArgument
+        Another form, or a problem that is not a linear program.
+    """
+    target = Path(path)
+    kind = target.suffix if form is None else form
+    if kind not in (".lp", ".mps"):
+        raise InvalidArgument("form", f"is {kind!r}", ".lp or .mps", kind)
+    with _quiet():
+        try:
+            data, _, _ = problem.get_problem_data("HIGHS", canon_backend=BACKEND)
+        except cp.error.SolverError:
+            raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
+    if "dims" not in data or "c" not in data:
+        raise InvalidArgument("problem", "is no linear program", "an LP", problem)
+    _swallow_banner()
+    model = _highs_model(data)
+    model.lp_.col_names_ = [
+        name for v in data["param_prob"].variables for name in _entry_names(v.name(), v.size)
+    ]
+    equal = [c for c in problem.constraints if isinstance(c, cp.constraints.Equality)]
+    rest = [c for c in problem.constraints if not isinstance(c, cp.constraints.Equality)]
+    rows = [n for c in equal + rest for n in _entry_names(c.label or str(c), c.size)]
+    if len(rows) == model.lp_.num_row_ and len(set(rows)) == len(rows):
+        model.lp_.row_names_ = rows
+    solver = highspy.Highs()
+    solver.setOptionValue("log_to_console", False)
+    solver.passModel(model)
+    # HiGHS picks the format by the suffix; write aside and move, so that no half file is left.
+    part = target.with_name(f".{target.name}.part{kind}")
+    if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
+        raise OSError(f"cannot write {target}")
+    os.replace(part, target)
+    return target
+
+
+def _entry_names(name: str, size: int) -> list[str]:
+    plain = re.sub(r"[^A-Za-z0-9_().]+", "_", name.replace("[", "(").replace("]", ")")).strip("_")
+    plain = f"c_{plain}" if not plain or plain[0] in "eE.0123456789(" else plain
+    return [plain] if size == 1 else [f"{plain}({i})" for i in range(size)]
+
+
+def _highs_model(data: Mapping[str, Any]) -> highspy.HighsModel:
+    """Return a compiled linear program as a HiGHS model: its minimisation, without the offset."""
+    model = highspy.HighsModel()
+    program, matrix = model.lp_, data["A"].tocsc()
+    program.num_row_, program.num_col_ = matrix.shape
+    program.col_cost_ = data["c"]
+    _, program.row_lower_, program.row_upper_ = _rows(data)
+    program.col_lower_, program.col_upper_ = _bounds(data, matrix.shape[1])
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
+    program.a_matrix_.value_ = matrix.data
+    return model
+
+
+class LinearRows(NamedTuple):
+    """A polyhedron ``rows x ≤ bounds``, ``equal x = right``, dense."""
+
+    rows: Array
+    bounds: Array
+    equal: Array
+    right: Array
+
+
+def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> LinearRows:
+    """Return the rows of linear constraints on one variable, flattened in C order.
+
+    Raises
+    ------
+    InvalidArgument
+        The constraints are not linear in this variable alone.
+
+    **Cost** one compilation.
+    """
+    problem = cp.Problem(cp.Minimize(0), list(constraints))
+    own = [v.id for v in problem.variables()] in ([], [variable.id])
+    with _quiet():
+        try:
+            data, _, _ = problem.get_problem_data("HIGHS", canon_backend=BACKEND)
+        except cp.error.SolverError:
+            own = False
+    if not own or (constraints and data["A"].shape[1] != variable.size):
+        raise InvalidArgument("constraints", "need other variables", f"rows on {variable.name()}")
+    if not constraints:
+        empty = np.zeros((0, variable.size))
+        return LinearRows(empty, np.zeros(0), empty, np.zeros(0))
+    matrix, equal = data["A"].toarray(), data["dims"].zero
+    if variable.ndim > 1:
+        matrix = matrix[:, np.arange(variable.size).reshape(variable.shape, order="F").ravel()]
+    return LinearRows(matrix[equal:], data["b"][equal:], matrix[:equal], data["b"][:equal])
+
+
 @dataclass(frozen=True)
 class _Answer:
-    """What a reader makes of a raw result; status None asks cvxpy, `raw` is what it may unpack."""
+    """What a reader makes of a raw result; status None asks cvxpy, `raw` is what it may unpack.
+
+    `relative` is the largest residual relative to the size of what it speaks of.
+    """
 
     status: Status | None
     raw: Any
     residuals: Residuals | None = None
+    relative: float = np.inf
     duals: bool = False
     bound_distance: float | None = None
     iterations: int = 0
@@ -336,15 +488,19 @@ HIGHS_STATUS = {
     "kTimeLimit": Status.LIMIT,
     "kIterationLimit": Status.LIMIT,
     "kSolutionLimit": Status.LIMIT,
-    "kInterrupt": Status.LIMIT,
+    "kObjectiveBound": Status.LIMIT,
+    "kObjectiveTarget": Status.LIMIT,
 }
+
+# The run whose statuses are the most reliable.
+PLAIN = {"presolve": "off", "solver": "choose", "allow_unbounded_or_infeasible": False}
 
 
 def _read_highs(raw: Any, data: Any, run: Run) -> _Answer:
     """Read HiGHS's result, running it again where the first status is no proof."""
     name = raw["model_status"]
     if name == "kUnboundedOrInfeasible":
-        raw = run(presolve="off")
+        raw = run(**PLAIN)
         name = raw["model_status"]
     status = HIGHS_STATUS.get(name, Status.FAILED)
     info = raw["info"]
@@ -354,14 +510,16 @@ def _read_highs(raw: Any, data: Any, run: Run) -> _Answer:
         for kind in ("simplex", "ipm", "crossover", "pdlp", "qp")
     )
     if status is Status.INFEASIBLE:
-        if integer:
-            return _Answer(status, raw, iterations=iterations)
-        if _is_farkas(raw, data):
-            return _Answer(status, raw, duals="A" in data and "c" in data, iterations=iterations)
-        again = run(presolve="off", solver="simplex")
-        if again["model_status"] != "kInfeasible":
-            return _Answer(Status.FAILED, None, iterations=iterations)
-        return _Answer(status, again, duals=_is_farkas(again, data), iterations=iterations)
+        if not integer and _is_farkas(raw, data):
+            return _Answer(status, raw, duals=True, iterations=iterations)
+        again = run(**PLAIN)
+        name = again["model_status"]
+        if name != "kInfeasible":
+            disputed = HIGHS_STATUS.get(name) is not Status.LIMIT
+            status = Status.FAILED if disputed else Status.LIMIT
+            return _Answer(status, None, iterations=iterations)
+        proved = not integer and _is_farkas(again, data)
+        return _Answer(status, again, duals=proved, iterations=iterations)
     if status is Status.UNBOUNDED or status is Status.FAILED:
         return _Answer(status, raw if status is Status.UNBOUNDED else None, iterations=iterations)
     feasible = info.primal_solution_status == 2
@@ -370,14 +528,26 @@ def _read_highs(raw: Any, data: Any, run: Run) -> _Answer:
     if integer:
         distance = float(info.objective_function_value - info.mip_dual_bound)
         return _Answer(status, raw, bound_distance=distance, iterations=iterations)
-    return _Answer(status, raw, _highs_residuals(raw, data), duals=True, iterations=iterations)
+    residuals, relative = _highs_residuals(raw, data)
+    return _Answer(status, raw, residuals, relative, duals=True, iterations=iterations)
+
+
+def _objective_scale(data: Any) -> dict[str, int]:
+    """Return the option by which HiGHS scales costs above a thousand or below a thousandth.
+
+    Its tolerances are absolute: they swallow an objective of 1e-9, and none of 1e9 meets them.
+    Large ones are scaled to a thousand only, so that small costs beside them still count.
+    """
+    parts = [data[key] for key in ("c", "q", "P") if data.get(key) is not None]
+    largest = max((float(abs(part).max()) for part in parts if part.size), default=1.0)
+    if largest == 0 or 1e-3 <= largest <= 1e3:
+        return {}
+    return {"user_objective_scale": round(np.log2((1e3 if largest > 1e3 else 1.0) / largest))}
 
 
 def _rows(data: Any) -> tuple[Any, Array, Array]:
     """Return (A, lower, upper) of a compiled linear or quadratic program."""
     if "F" in data:
-        from scipy.sparse import vstack
-
         matrix: Any = vstack([data["A"], data["F"]], format="csc")
         lower = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])
         return matrix, lower, np.concatenate([data["b"], data["G"]])
@@ -394,7 +564,7 @@ def _bounds(data: Any, n: int) -> tuple[Array, Array]:
     )
 
 
-def _highs_residuals(raw: Any, data: Any) -> Residuals:
+def _highs_residuals(raw: Any, data: Any) -> tuple[Residuals, float]:
     """Return the KKT residuals of ``min ½x'Px + c'x`` with row and column bounds."""
     matrix, low, high = _rows(data)
     x = np.array(raw["solution"].col_value)
@@ -404,16 +574,42 @@ def _highs_residuals(raw: Any, data: Any) -> Residuals:
     activity = matrix @ x
     reduced = cost + curved - matrix.T @ y
     lower, upper = _bounds(data, x.size)
-    primal = max(_outside(activity, low, high), _outside(x, lower, upper))
+    rows, columns = _outside(activity, low, high), _outside(x, lower, upper)
     dual = max(_wrong_sign(y, low, high), _wrong_sign(reduced, lower, upper))
     products = [_slack_product(y, activity, low, high), _slack_product(reduced, x, lower, upper)]
-    gap = abs(sum(part.sum() for part in products))
+    gap = float(abs(sum(part.sum() for part in products)))
     largest = max(float(np.abs(part).max(initial=0.0)) for part in products)
-    return Residuals(primal, dual, largest, float(gap))
+    residuals = Residuals(_largest(rows, columns), dual, largest, gap)
+    primal = max(
+        _largest(rows / (1 + _size(low, high))), _largest(columns / (1 + _size(lower, upper)))
+    )
+    return residuals, _relative(primal, dual, gap, cost, curved, x)
 
 
-def _outside(values: Array, low: Array, high: Array) -> float:
-    return float(np.maximum(low - values, values - high).max(initial=0.0))
+def _relative(
+    primal: float, dual: float, gap: float, cost: Array, curved: Array, x: Array
+) -> float:
+    """Return the largest residual, the dual ones relative to the objective.
+
+    The objective may be tiny: tolerances are absolute, and no solver sees costs below them.
+    """
+    slope = _largest(cost, curved) or 1.0
+    value = abs(float((cost + curved / 2) @ x))
+    return float(np.max([primal, dual / slope, gap / max(slope, value)]))
+
+
+def _outside(values: Array, low: Array, high: Array) -> Array:
+    return np.maximum(np.maximum(low - values, values - high), 0.0)
+
+
+def _size(low: Array, high: Array) -> Array:
+    """Return the magnitude of the finite ones of two bounds."""
+    finite = (np.where(np.isinf(bound), 0.0, np.abs(bound)) for bound in (low, high))
+    return np.maximum(*finite)
+
+
+def _largest(*parts: Array) -> float:
+    return max(float(np.abs(part).max(initial=0.0)) for part in parts)
 
 
 def _wrong_sign(multipliers: Array, low: Array, high: Array) -> float:
@@ -473,11 +669,17 @@ def _read_clarabel(raw: Any, data: Any, run: Run) -> _Answer:
         return _Answer(status, raw, iterations=raw.iterations)
     x, z, s = (np.array(v) for v in (raw.x, raw.z, raw.s))
     curved = data["P"] @ x if data.get("P") is not None else np.zeros_like(x)
-    primal = float(np.abs(data["A"] @ x + s - data["b"]).max(initial=0.0))
-    dual = float(np.abs(curved + data["c"] + data["A"].T @ z).max(initial=0.0))
+    rows = data["A"] @ x + s - data["b"]
+    dual = _largest(curved + data["c"] + data["A"].T @ z)
     gap = float(abs(s @ z))
+    primal = _largest(rows / (1 + np.abs(data["b"]) + np.abs(s)))
     return _Answer(
-        status, raw, Residuals(primal, dual, gap, gap), duals=True, iterations=raw.iterations
+        status,
+        raw,
+        Residuals(_largest(rows), dual, gap, gap),
+        _relative(primal, dual, gap, data["c"], curved, x),
+        duals=True,
+        iterations=raw.iterations,
     )
 
 
@@ -507,6 +709,9 @@ def _unpack(
     status = answer.status
     if answer.raw is None:
         return status or Status.FAILED, None
+    # cvxpy leaves the multipliers of an earlier call where this one brings none.
+    for variable in (dual for c in problem.constraints for dual in c.dual_variables):
+        variable.save_value(None)
     try:
         with _quiet():
             problem.unpack_results(answer.raw, chain, inverse)
@@ -525,28 +730,43 @@ def _bound(problem: cp.Problem, value: float | None, answer: _Answer) -> float |
     return value + answer.bound_distance if maximised else value - answer.bound_distance
 
 
-def _violation(problem: cp.Problem) -> float:
-    violations = [np.max(np.abs(c.violation()), initial=0.0) for c in problem.constraints]
-    return float(max(violations, default=0.0))
+def _violation(problem: cp.Problem) -> tuple[float, float]:
+    """Return the largest violation of a constraint or of a variable's sign, bounds or integrality.
 
-
-def _scale(data: Any, value: float | None) -> float:
-    size = float(np.abs(data["b"]).max(initial=0.0)) if isinstance(data, dict) else 0.0
-    return 1.0 + max(size, abs(value or 0.0))
+    The second number is relative to the size of the values that are compared.
+    """
+    with _quiet():
+        pairs = [
+            (c.violation(), [_dense(arg.value) for arg in c.args]) for c in problem.constraints
+        ]
+        for variable in problem.variables():
+            value = _dense(variable.value)
+            pairs.append((value - _dense(variable.project(value)), [value]))
+    absolute = [float(np.max(np.abs(off), initial=0.0)) for off, _ in pairs]
+    sizes = [max(float(np.max(np.abs(x), initial=0.0)) for x in values) for _, values in pairs]
+    relative = [off / (1 + size) for off, size in zip(absolute, sizes, strict=True)]
+    return float(np.max(absolute, initial=0.0)), float(np.max(relative, initial=0.0))
 
 
 def _named(pairs: Iterator[tuple[str, Any]]) -> dict[str, Array]:
     """Return values by name, numbering the later of equal names; what has no value is left out."""
     out: dict[str, Array] = {}
-    for name, value in pairs:
-        if value is None:
-            continue
-        unique, count = str(name), 1
-        while unique in out:
-            count += 1
-            unique = f"{name} ({count})"
-        out[unique] = np.array(value, dtype=float)
+    with _quiet():
+        for name, value in pairs:
+            if value is None:
+                continue
+            unique, count = str(name), 1
+            while unique in out:
+                count += 1
+                unique = f"{name} ({count})"
+            out[unique] = _dense(value)
     return out
+
+
+def _dense(value: Any) -> Array:
+    """Return a copy of a value as a dense array of floats, or of complex numbers."""
+    array = np.array(value.toarray() if is_sparse(value) else value)
+    return array if np.iscomplexobj(array) else array.astype(float)
 
 
 @cache
@@ -568,9 +788,8 @@ def _quiet() -> Iterator[None]:
 @cache
 def _swallow_banner() -> None:
     """Run HiGHS once with file descriptor 1 closed off: its first run prints a banner there."""
-    import highspy
-
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     try:
         kept = os.dup(1)
     except OSError:

@@ -1,0 +1,470 @@
+"""Problems: what the tables of a model file mean.
+
+Builds games, rewards, followers, observations and rows of a checked `Document`; every error names
+file and key. Labels are matched by their text, which is how a TOML key writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import FileProblem, IIRLError, InvalidValue, UnknownLabel
+from iirl_opt.follower import (
+    BoltzmannFollower,
+    EpsilonGreedyFollower,
+    Follower,
+    OptimalFollower,
+    ProportionalFollower,
+)
+from iirl_opt.formats import dpomdp, model
+from iirl_opt.game.generate import random_game
+from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
+from iirl_opt.game.kernel import as_fraction
+from iirl_opt.game.labels import Labels
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import from_labels
+from iirl_opt.observation import Observation, observe
+
+__all__ = ["Problem", "Row", "read_problem"]
+
+Array = NDArray[np.float64]
+
+FUNCTIONS: dict[str, Any] = {
+    "exp": np.exp,
+    "1 + x": lambda x: 1 + x,
+    "identity": lambda x: x,
+    "sqrt": np.sqrt,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A linear row of the user's own: ``low ≤ Σ coefficients · x ≤ high``.
+
+    Attributes
+    ----------
+    name : under which its price is reported.
+    target : ``"reward"`` or ``"measure"``.
+    coefficients : shape (S,), or (S, A, B) on choices.
+    low, high : bounds, infinite where there is none.
+    """
+
+    name: str
+    target: str
+    coefficients: Array
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A problem read from a file.
+
+    Attributes
+    ----------
+    path : the file.
+    title, source : what it is and where it comes from.
+    game : the game.
+    truth : the true reward, (S,) or (S, A, B), or None where the file states none.
+    grid : the maze with its picture, where the game is one.
+    follower : the response model.
+    question : what is asked.
+    policy : the leader policy (S, A) that the question speaks of (the first commitment of a
+        learner, the commitment to evaluate), or None.
+    observations : what was seen.
+    rows : the user's own rows.
+    expect : the expected quantities.
+    decpomdp : the ``.dpomdp`` file behind the game, whose convention its values are reported in.
+    """
+
+    path: Path
+    title: str
+    source: str
+    game: TwoAgentMDP
+    truth: Array | None
+    grid: GridGame | None
+    follower: Follower
+    question: model.Question
+    policy: Array | None = None
+    observations: tuple[Observation, ...] = ()
+    rows: tuple[Row, ...] = ()
+    expect: tuple[model.Expect, ...] = ()
+    decpomdp: dpomdp.DecPOMDP | None = None
+
+    def reported(self, values: Array) -> Array:
+        """Return values (S,) in the convention of the file behind the game."""
+        return values if self.decpomdp is None else self.decpomdp.file_values(values)
+
+    def need_truth(self) -> Array:
+        """Return the true reward, or say that the file lacks it."""
+        if self.truth is None:
+            raise FileProblem(self.path, "is missing: this question needs it", key="reward")
+        return self.truth
+
+    def vector(self, entries: Mapping[str, float], key: str) -> Array:
+        """Return ``{state: number}`` as an array (S,), zero elsewhere."""
+        return _by_state(self.path, self.game, entries, key, 0.0)
+
+
+def read_problem(path: Path, *, discount: Any = None) -> Problem:
+    """Read a model file or a ``.dpomdp`` file.
+
+    Parameters
+    ----------
+    discount : in place of the file's own.
+
+    Raises
+    ------
+    FileProblem
+        Names the file and the key or line.
+    """
+    if path.suffix == ".dpomdp":
+        file = dpomdp.read(path, discount)
+        return Problem(
+            path=path,
+            title=path.stem,
+            source="the file's own reward, hidden from the leader",
+            game=file.game,
+            truth=file.reward,
+            grid=None,
+            follower=OptimalFollower(),
+            question=model.Learning(),
+            decpomdp=file,
+        )
+    document = model.read_document(path)
+    made = _game(path, document.game, discount)
+    game, truth = made.game, made.reward
+    if document.reward is not None:
+        truth = _reward(path, document.reward, game)
+    follower = _follower(document.follower)
+    question = document.question
+    stated = {name: getattr(question, name, None) for name in ("first", "leader")}
+    policies = [
+        _policy(path, game, choices, f"question.{name}")
+        for name, choices in stated.items()
+        if choices is not None
+    ]
+    return Problem(
+        path=path,
+        title=document.title,
+        source=document.source,
+        game=game,
+        truth=truth,
+        grid=made.grid,
+        follower=follower,
+        question=question,
+        policy=policies[0] if policies else None,
+        observations=tuple(
+            _observation(path, game, table, f"observation[{i}]", follower, truth)
+            for i, table in enumerate(document.observation)
+        ),
+        rows=tuple(
+            _row(path, game, table, f"constraint[{i}]")
+            for i, table in enumerate(document.constraint)
+        ),
+        expect=tuple(document.expect),
+        decpomdp=made.decpomdp if document.reward is None else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A game with what came along with it."""
+
+    game: TwoAgentMDP
+    reward: Array | None = None
+    grid: GridGame | None = None
+    decpomdp: dpomdp.DecPOMDP | None = None
+
+
+def _game(path: Path, table: model.Game, discount: Any) -> _Made:
+    """Return the game of a model file from whichever source it names."""
+    gamma = table.discount if discount is None else discount
+    source = next(name for name in model.SOURCES if getattr(table, name) is not None)
+    own = {
+        "states": ("transitions", "kernel"),
+        "leader_actions": ("transitions", "kernel"),
+        "follower_actions": ("transitions", "kernel"),
+        "start": ("transitions", "kernel"),
+    }
+    for key, sources in own.items():
+        if getattr(table, key) is not None and source not in sources:
+            raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
+    if gamma is None and source in ("transitions", "kernel", "grid"):
+        raise FileProblem(path, "is missing", key="game.discount")
+    try:
+        return _sources(path, table, source, gamma)
+    except (InvalidValue, UnknownLabel) as problem:
+        raise FileProblem(path, str(problem), key=f"game.{source}") from problem
+
+
+def _sources(path: Path, table: model.Game, source: str, gamma: Any) -> _Made:
+    given = {} if gamma is None else {"discount": gamma}
+    if table.file is not None:
+        inside = (path.parent / table.file).resolve()
+        if not inside.is_relative_to(path.parent.resolve()):
+            raise FileProblem(path, f"{table.file!r} leaves the model's folder", key="game.file")
+        if inside.suffix != ".dpomdp" or not inside.is_file():
+            raise FileProblem(path, f"{table.file!r} is no .dpomdp file here", key="game.file")
+        file = dpomdp.read(inside, gamma)
+        return _Made(file.game, file.reward, decpomdp=file)
+    if table.grid is not None:
+        g = table.grid
+        grid = grid_game(
+            g.rows,
+            slip=g.slip,
+            doors=g.doors,
+            prizes=g.prizes,
+            prize_rule=g.prize_rule,
+            wall_states=g.wall_states,
+            discount=gamma,
+        )
+        return _Made(grid.game, grid.reward, grid)
+    if isinstance(table.generator, model.MazeMaker):
+        m = table.generator
+        prizes = {} if m.prizes is None else {"prizes": {int(k): v for k, v in m.prizes.items()}}
+        maze = maze_maker(m.size, m.start, slip=m.slip, **prizes, **given)
+        return _Made(maze.game, maze.reward, maze)
+    if isinstance(table.generator, model.RandomGame):
+        r = table.generator
+        game, reward = random_game(
+            r.states,
+            r.leader_actions,
+            r.follower_actions,
+            r.seed,
+            concentration=r.concentration,
+            successors=r.successors,
+            leader_influence=r.leader_influence,
+            follower_influence=r.follower_influence,
+            restart=r.restart,
+            **given,
+        )
+        return _Made(game, reward)
+    if isinstance(table.generator, model.IntroductoryGame):
+        if gamma is not None:
+            raise FileProblem(path, "is fixed at 0.9 for this generator", key="game.discount")
+        intro = introductory_game()
+        return _Made(intro.game, intro.reward, intro)
+    start = table.start if table.start != "uniform" else None
+    if table.kernel is not None:
+        return _Made(
+            TwoAgentMDP(
+                _exact_kernel(path, table.kernel),
+                gamma,
+                start,
+                states=table.states,
+                leader_actions=table.leader_actions,
+                follower_actions=table.follower_actions,
+            )
+        )
+    return _Made(_from_transitions(path, table, gamma, start))
+
+
+def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:
+    """Return a kernel written as numbers or strings such as ``"1/3"`` as Fractions."""
+
+    def exact(entry: Any) -> Any:
+        return [exact(x) for x in entry] if isinstance(entry, list) else as_fraction(entry)
+
+    try:
+        array = np.array(exact(kernel), dtype=object)
+    except ValueError as problem:
+        raise FileProblem(path, str(problem), key="game.kernel") from None
+    return array
+
+
+def _from_transitions(path: Path, table: model.Game, gamma: Any, start: Any) -> TwoAgentMDP:
+    """Return the game written as a list of transitions."""
+    names = {}
+    for key in ("states", "leader_actions", "follower_actions"):
+        if getattr(table, key) is None:
+            raise FileProblem(path, "is missing", key=f"game.{key}")
+        names[key] = list(getattr(table, key))
+    states, leaders, followers = names.values()
+    kinds = ("state", "leader action", "follower action")
+    position = [Labels(group, kind) for group, kind in zip(names.values(), kinds, strict=True)]
+    kernel = np.zeros((len(states), len(leaders), len(followers), len(states)), dtype=object)
+    owner = np.full(kernel.shape[:3], -1)
+
+    def lookup(group: int, name: str, key: str) -> int:
+        try:
+            return position[group].index(name)
+        except UnknownLabel as problem:
+            raise FileProblem(path, str(problem), key=key) from None
+
+    for i, row in enumerate(table.transitions or ()):
+        key = f"game.transitions[{i}]"
+        s = lookup(0, row.origin, f"{key}.from")
+        a = range(len(leaders)) if row.leader == "*" else [lookup(1, row.leader, f"{key}.leader")]
+        b = (
+            range(len(followers))
+            if row.follower == "*"
+            else [lookup(2, row.follower, f"{key}.follower")]
+        )
+        target = np.zeros(len(states), dtype=object)
+        for name, weight in row.to.items():
+            target[lookup(0, name, f"{key}.to")] = _number(path, weight, f"{key}.to.{name}")
+        if sum(target, Fraction(0)) != 1:
+            total = float(sum(target, Fraction(0)))
+            raise FileProblem(path, f"sums to {total:g}; allowed 1 exactly", key=f"{key}.to")
+        for at in product([s], a, b):
+            if owner[at] >= 0:
+                raise FileProblem(
+                    path,
+                    f"{_choice(table, *at)} was already given by transitions[{owner[at]}]",
+                    key=key,
+                )
+            owner[at] = i
+            kernel[at] = target
+    if (owner < 0).any():
+        s, a, b = np.argwhere(owner < 0)[0].tolist()
+        raise FileProblem(path, f"no row for {_choice(table, s, a, b)}", key="game.transitions")
+    return TwoAgentMDP(
+        kernel,
+        gamma,
+        start,
+        states=states,
+        leader_actions=leaders,
+        follower_actions=followers,
+    )
+
+
+def _number(path: Path, number: Any, key: str) -> Fraction:
+    try:
+        return as_fraction(number)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise FileProblem(path, f"{number!r} is no number", key=key) from None
+
+
+def _choice(table: model.Game, s: int, a: int, b: int) -> str:
+    assert table.states is not None
+    assert table.leader_actions is not None
+    assert table.follower_actions is not None
+    return (
+        f"from={table.states[s]!r}, leader={table.leader_actions[a]!r}, "
+        f"follower={table.follower_actions[b]!r}"
+    )
+
+
+def _lookup(path: Path, names: Labels, name: str, key: str) -> int:
+    """Return the position of a label by its text."""
+    texts = {str(label): i for i, label in enumerate(names)}
+    if name not in texts:
+        raise FileProblem(path, str(UnknownLabel(names.kind, name, list(texts))), key=key)
+    return texts[name]
+
+
+def _by_state(
+    path: Path, game: TwoAgentMDP, entries: Mapping[str, float], key: str, default: float
+) -> Array:
+    array = np.full(game.n_states, default)
+    for name, value in entries.items():
+        array[_lookup(path, game.states, name, f"{key}.{name}")] = value
+    if not np.isfinite(array).all():
+        name = str(game.states[int(np.argmin(np.isfinite(array)))])
+        raise FileProblem(path, "is not finite", key=f"{key}.{name}")
+    return array
+
+
+def _by_choice(
+    path: Path, game: TwoAgentMDP, base: Array, choices: Sequence[model.JointReward], key: str
+) -> Array:
+    """Return a state vector, or the (S, A, B) array that the entries make of it."""
+    if not choices:
+        return base
+    joint = np.broadcast_to(base[:, None, None], game.shape).copy()
+    for i, entry in enumerate(choices):
+        names = {"state": entry.state, "leader": entry.leader, "follower": entry.follower}
+        groups = (game.states, *game.action_labels)
+        at = tuple(
+            slice(None) if name == "*" else _lookup(path, group, name, f"{key}.choices[{i}].{axis}")
+            for group, (axis, name) in zip(groups, names.items(), strict=True)
+        )
+        joint[at] = entry.value
+    return joint
+
+
+def _reward(path: Path, table: model.Reward, game: TwoAgentMDP) -> Array:
+    """Return the reward of a model file, (S,) or (S, A, B)."""
+    base = _by_state(path, game, table.values, "reward.values", table.default)
+    return _by_choice(path, game, base, table.choices, "reward")
+
+
+def _row(path: Path, game: TwoAgentMDP, table: model.Constraint, key: str) -> Row:
+    base = _by_state(path, game, table.terms, f"{key}.terms", 0.0)
+    low = -np.inf if table.at_least is None else table.at_least
+    high = np.inf if table.at_most is None else table.at_most
+    if table.equals is not None:
+        low = high = table.equals
+    coefficients = _by_choice(path, game, base, table.choices, key)
+    return Row(table.name, table.target, coefficients, low, high)
+
+
+def _follower(table: Any) -> Follower:
+    if isinstance(table, model.EpsilonGreedy):
+        return EpsilonGreedyFollower(table.epsilon)
+    if isinstance(table, model.Boltzmann):
+        return BoltzmannFollower(table.beta)
+    if isinstance(table, model.Proportional):
+        return ProportionalFollower(FUNCTIONS[table.function])
+    return OptimalFollower() if table is None else OptimalFollower(table.ties)
+
+
+def _policy(
+    path: Path, game: TwoAgentMDP, choices: model.Policy, key: str, *, follower: bool = False
+) -> Array:
+    """Return the policy written as ``{state: action}`` or ``{state: {action: probability}}``."""
+    labels = game.follower_actions if follower else game.leader_actions
+    states, actions = ([str(name) for name in names] for names in (game.states, labels))
+    exact = {
+        state: {a: float(_number(path, p, key)) for a, p in entry.items()}
+        if isinstance(entry, dict)
+        else entry
+        for state, entry in choices.items()
+    }
+    try:
+        return from_labels(exact, states, actions, name="policy")
+    except IIRLError as error:
+        raise FileProblem(path, str(error), key=key) from None
+
+
+def _observation(
+    path: Path,
+    game: TwoAgentMDP,
+    table: model.Observation,
+    key: str,
+    follower: Follower,
+    truth: Array | None,
+) -> Observation:
+    """Return an observation; a response that the file leaves out is the follower's own."""
+    pi1 = _policy(path, game, table.leader, f"{key}.leader")
+    response: NDArray[Any]
+    if table.optimal is not None:
+        response = np.zeros((game.n_states, game.n_follower_actions), dtype=bool)
+        for state, actions in table.optimal.items():
+            rows = slice(None)
+            if state != "*":
+                s = _lookup(path, game.states, state, f"{key}.optimal")
+                rows = slice(s, s + 1)
+                response[rows] = False
+            for action in actions:
+                b = _lookup(path, game.follower_actions, action, f"{key}.optimal.{state}")
+                response[rows, b] = True
+    elif table.follower is not None:
+        response = _policy(path, game, table.follower, f"{key}.follower", follower=True)
+    elif truth is not None:
+        response = follower.respond(game, pi1, truth)
+    else:
+        raise FileProblem(path, "needs follower, optimal, or a [reward] to answer for", key=key)
+    try:
+        return observe(game, pi1, response)
+    except IIRLError as error:
+        raise FileProblem(path, str(error), key=key) from None

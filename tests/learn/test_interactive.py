@@ -1,0 +1,405 @@
+"""Algorithm 1 as ask and tell: what holds for every game, every partner and every run."""
+
+import pickle
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from instances import games, rewards
+from kkt import assert_kkt
+
+from iirl_opt.errors import InvalidObservation, InvalidPolicy, InvalidReward
+from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
+from iirl_opt.game.generate import random_game
+from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import deterministic_policy, uniform_policy
+from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.learn.interactive import InteractiveIRL, interact, regret
+from iirl_opt.programs.commitment import commit
+from iirl_opt.programs.sets import RewardBox
+
+TIES = st.sampled_from(["first", "last", "random", "mix", "all"])
+
+
+def objective_of(learner):
+    """The objective of lines 6 and 7: the first draw whose answer is not constant."""
+    shape = learner.game.shape if learner.joint else (learner.game.n_states,)
+    rng = np.random.default_rng([learner.seed, learner.episode])
+    while True:
+        objective = rng.uniform(-1, 1, shape)
+        if learner.known.maximise(objective).spread > 1e-6:
+            return objective
+
+
+@st.composite
+def runs(draw, *, joint=None):
+    """Draw a game, a truth and a learner that has played a few episodes with an optimal partner."""
+    game = draw(games(states=(2, 3), leader=(2, 2), follower=(2, 2)))
+    joint = draw(st.booleans()) if joint is None else joint
+    truth = draw(rewards(game.shape if joint else game.n_states)).astype(float)
+    partner = OptimalFollower(draw(TIES), seed=0)
+    learner = InteractiveIRL(game, seed=draw(st.integers(0, 99)), joint=joint)
+    for _ in range(draw(st.integers(1, 3))):
+        pi1 = learner.ask()
+        learner = learner.tell(partner.respond(game, pi1, truth))
+    return game, truth, learner
+
+
+# What every episode keeps.
+
+
+@given(run=runs())
+def test_the_truth_stays_feasible_and_so_is_the_estimate(run):
+    _, truth, learner = run
+    assert learner.known.contains(truth)
+    if learner.reward is not None:
+        assert learner.reward.shape == truth.shape
+        assert learner.known.contains(learner.reward, tolerance=1e-7)
+        assert learner.reward.min() >= -1e-9
+        assert learner.reward.sum() == pytest.approx(1)
+        assert learner.estimate.spread > 0
+
+
+@given(run=runs())
+def test_the_estimate_is_proved_optimal_for_its_objective(run):
+    _, _, learner = run
+    found = learner.estimate
+    if found is not None:
+        objective = objective_of(learner)
+        assert_kkt(learner.known.program(objective), found.solved)
+        assert found.value == pytest.approx(np.sum(objective * found.reward), abs=1e-9)
+
+
+@given(run=runs())
+def test_the_commitment_is_optimal_for_the_estimate(run):
+    game, _, learner = run
+    if learner.reward is None:
+        return
+    values = best_responses(game, learner.ask(), learner.reward).values
+    best = policy_iteration(game, learner.reward).values
+    assert values == pytest.approx(best, abs=1e-8)
+
+
+@given(run=runs())
+def test_no_feasible_reward_is_lost_or_won_by_the_order_of_the_episodes(run):
+    game, truth, learner = run
+    backwards = InteractiveIRL(game, joint=learner.joint)
+    for o in reversed(learner.history):
+        backwards = backwards.tell(o.pi2, pi1=o.pi1)
+    assert backwards.known.contains(truth)
+    slack, again = learner.known.slack(truth), backwards.known.slack(truth)
+    assert slack == pytest.approx(again[::-1])
+
+
+# Ask and tell.
+
+
+@given(run=runs())
+def test_the_same_learner_always_asks_the_same(run):
+    game, _, learner = run
+    first, second = learner.ask(), learner.ask()
+    assert np.array_equal(first, second)
+    twin = InteractiveIRL(game, seed=learner.seed, joint=learner.joint, feasible=learner.feasible)
+    assert np.array_equal(twin.ask(), first)
+    copied = pickle.loads(pickle.dumps(learner))
+    assert np.array_equal(copied.ask(), first)
+    assert first.shape == game.shape[:2]
+    assert np.array_equal(game.check_leader_policy(first), first)
+
+
+def test_nothing_that_a_caller_does_to_an_answer_changes_the_learner():
+    game, truth = random_game(4, 2, 2, seed=0)
+    mine = uniform_policy(4, 2)
+    learner = InteractiveIRL(game, first=mine)
+    mine[:] = 0
+    learner.ask()[:] = 0
+    assert np.array_equal(learner.ask(), uniform_policy(4, 2))
+    later = learner.tell(OptimalFollower().respond(game, learner.ask(), truth))
+    asked = later.ask()
+    later.ask()[:] = 0
+    later.reward[:] = 0
+    assert np.array_equal(later.ask(), asked)
+    with pytest.raises(AttributeError):
+        learner.seed = 3
+
+
+def test_seeds_ask_for_different_first_commitments():
+    game, _ = random_game(6, 3, 2, seed=0)
+    asked = {InteractiveIRL(game, seed=seed).ask().tobytes() for seed in range(10)}
+    assert len(asked) > 5
+    assert InteractiveIRL(game).reward is None
+    assert InteractiveIRL(game).episode == 0
+
+
+def test_telling_brings_a_new_learner_and_leaves_the_old_one():
+    game, truth = random_game(5, 2, 2, seed=1)
+    learner = InteractiveIRL(game, seed=4)
+    asked = learner.ask()
+    after = learner.tell(OptimalFollower().respond(game, asked, truth))
+    assert (learner.episode, after.episode) == (0, 1)
+    assert learner.history == ()
+    assert np.array_equal(after.history[0].pi1, asked)
+    assert np.array_equal(learner.ask(), asked)
+    assert (after.seed, after.joint, after.game) == (4, False, game)
+
+
+def test_a_partner_may_have_answered_another_commitment():
+    game, truth = random_game(5, 2, 2, seed=1)
+    played = uniform_policy(5, 2)
+    response = OptimalFollower().respond(game, played, truth)
+    learner = InteractiveIRL(game).tell(response, pi1=played)
+    assert np.array_equal(learner.history[0].pi1, played)
+    assert learner.known.contains(truth)
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        (np.ones((5, 2)), InvalidPolicy),
+        (np.full((5, 2), np.nan), InvalidPolicy),
+        (np.eye(2), InvalidPolicy),
+        (np.zeros((5, 2), dtype=bool), InvalidObservation),
+        (np.ones((2, 5), dtype=bool), InvalidObservation),
+    ],
+)
+def test_a_bad_response_leaves_the_learner_intact(response, error):
+    game, truth = random_game(5, 2, 2, seed=1)
+    learner = InteractiveIRL(game)
+    learner = learner.tell(OptimalFollower().respond(game, learner.ask(), truth))
+    asked = learner.ask()
+    with pytest.raises(error):
+        learner.tell(response)
+    assert learner.episode == 1
+    assert np.array_equal(learner.ask(), asked)
+    assert learner.tell(OptimalFollower().respond(game, asked, truth)).episode == 2
+
+
+@pytest.mark.parametrize("first", [np.ones((5, 2)), np.eye(2), np.full((5, 2), np.nan)])
+def test_a_first_commitment_that_is_none_is_refused(first):
+    game, _ = random_game(5, 2, 2, seed=1)
+    with pytest.raises(InvalidPolicy, match="leader policy"):
+        InteractiveIRL(game, first=first)
+    with pytest.raises(InvalidPolicy, match="leader policy"):
+        InteractiveIRL(game).tell(uniform_policy(5, 2), pi1=first)
+
+
+def test_a_person_can_be_the_partner():
+    # The person reads labels, answers one state at a time and changes nothing of the protocol.
+    kernel = [[[[1, 0], [0, 1]], [[1, 1], [1, 1]]], [[[0, 1], [0, 1]], [[0, 1], [0, 1]]]]
+    names = {
+        "states": ["hall", "yard"],
+        "leader_actions": ["open", "shut"],
+        "follower_actions": ["stay", "go"],
+    }
+    game = TwoAgentMDP(kernel, "1/2", **names)
+    learner = InteractiveIRL(game, first=game.leader_policy({"*": "open"}))
+    answers = {"hall": "go", "yard": "stay"}
+    learner = learner.tell(game.follower_policy(answers))
+    assert learner.known.contains([0.0, 1.0])
+    assert not learner.known.contains([1.0, 0.0])
+    assert learner.reward == pytest.approx([0, 1], abs=1e-8)
+    assert learner.ask()[0].tolist() == [1, 0]
+    # A whim that contradicts the first answer leaves the constants: the learner goes on.
+    learner = learner.tell(
+        game.follower_policy({"*": "stay"}), pi1=game.leader_policy({"*": "open"})
+    )
+    assert learner.reward is None
+    assert learner.tell(game.follower_policy(answers)).episode == 3
+
+
+def test_a_mask_of_the_whole_optimal_set_teaches_more_than_one_of_its_policies():
+    # Both states are worth the same to a partner who may stay or swap: only a mask says so.
+    swap = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
+    learner = InteractiveIRL(swap)
+    one = learner.tell([[1.0, 0.0], [0.0, 1.0]])
+    every = learner.tell(np.ones((2, 2), dtype=bool))
+    assert one.reward == pytest.approx([1, 0], abs=1e-8)
+    assert every.reward is None
+    assert every.estimate is None
+
+
+def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitments():
+    swap = np.array([[[[1, 0], [0, 1]]] * 2, [[[0, 1], [1, 0]]] * 2])
+    learner = InteractiveIRL(TwoAgentMDP(swap, "1/2"), seed=1)
+    asked = set()
+    for _ in range(4):
+        pi1 = learner.ask()
+        assert ((pi1 == 0) | (pi1 == 1)).all()
+        asked.add(pi1.tobytes())
+        learner = learner.tell(np.ones((2, 2), dtype=bool))
+        assert learner.reward is None
+    assert len(asked) > 1
+    single = TwoAgentMDP([[[[1], [1]], [[1], [1]]]], "9/10")
+    runs = list(interact(InteractiveIRL(single), [1.0], 2))
+    assert [episode.learner.reward for episode in runs] == [None] * 2
+    assert [episode.regret for episode in runs] == pytest.approx([0] * 2)
+
+
+@pytest.mark.parametrize("domain", [None, RewardBox(2.0)])
+def test_the_domain_holds_every_estimate(domain):
+    game, truth = random_game(5, 2, 2, seed=3)
+    for episode in interact(InteractiveIRL(game, domain=domain), truth, 3):
+        r = episode.learner.reward
+        if domain is None:
+            assert r.sum() == pytest.approx(1)
+        else:
+            assert np.abs(r).max() == pytest.approx(2)
+        assert episode.learner.domain is domain
+
+
+# Runs.
+
+
+@given(run=runs(), data=st.data())
+def test_regret_is_what_the_best_commitment_would_have_earned_more(run, data):
+    game, truth, learner = run
+    found = regret(game, truth, learner.history)
+    top = game.start @ policy_iteration(game, truth).values
+    for value, o in zip(found, learner.history, strict=True):
+        chain = game.joint_chain(o.pi1, o.pi2)
+        chain = chain if isinstance(chain, np.ndarray) else chain.toarray()
+        r = truth if truth.ndim == 1 else np.einsum("sa,sb,sab->s", o.pi1, o.pi2, truth)
+        earned = game.start @ np.linalg.solve(np.eye(game.n_states) - game.discount * chain, r)
+        assert value == pytest.approx(top - earned, abs=1e-9)
+        assert value >= -1e-9
+    assert regret(game, truth, learner.history, best=top + 1) == pytest.approx(found + 1)
+    assert regret(game, truth, ()).shape == (0,)
+
+
+def test_a_run_says_what_ask_and_tell_say():
+    game, truth = random_game(6, 2, 3, seed=2)
+    partner = OptimalFollower("last")
+    learner = InteractiveIRL(game, seed=5)
+    for number, episode in enumerate(
+        interact(InteractiveIRL(game, seed=5), truth, 4, follower=partner), start=1
+    ):
+        pi1 = learner.ask()
+        learner = learner.tell(partner.respond(game, pi1, truth))
+        last = episode.learner.history[-1]
+        assert episode.number == number == episode.learner.episode
+        assert np.array_equal(last.pi1, pi1)
+        assert np.array_equal(episode.learner.reward, learner.reward)
+        assert episode.values == pytest.approx(evaluate(game, truth, (last.pi1, last.pi2)))
+        assert episode.value == pytest.approx(game.start @ episode.values)
+        assert episode.regret == pytest.approx(commit(game, truth).value - episode.value)
+    assert episode.regret == pytest.approx(regret(game, truth, learner.history)[-1])
+
+
+def test_a_run_can_be_stopped_and_taken_up_again():
+    game, truth = random_game(6, 2, 2, seed=2)
+    whole = list(interact(InteractiveIRL(game), truth, 4))
+    asked = []
+
+    class Counting:
+        def respond(self, game, pi1, reward, rng=None):
+            asked.append(pi1)
+            return OptimalFollower().respond(game, pi1, reward, rng)
+
+    run = interact(InteractiveIRL(game), truth, 10**9, follower=Counting())
+    assert asked == []
+    first = list(islice(run, 2))
+    assert len(asked) == 2
+    run.close()
+    rest = list(interact(first[-1].learner, truth, 4))
+    assert [e.number for e in first + rest] == [1, 2, 3, 4]
+    assert [e.value for e in first + rest] == [e.value for e in whole]
+    assert list(interact(whole[-1].learner, truth, 4)) == []
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_random_ties_follow_the_learners_seed_or_a_generator(seed):
+    game = TwoAgentMDP(np.ones((4, 2, 3, 4), dtype=int), "1/2")
+    partner = OptimalFollower("random")
+
+    def responses(**options):
+        run = interact(
+            InteractiveIRL(game, seed=seed), np.arange(4.0), 2, follower=partner, **options
+        )
+        return [e.learner.history[-1].pi2.tolist() for e in run]
+
+    assert responses() == responses()
+    drawn = [responses(rng=np.random.default_rng(k)) for k in range(4)]
+    assert any(one != drawn[0] for one in drawn[1:])
+
+
+def test_a_joint_truth_is_learned_as_a_joint_reward():
+    game, _ = random_game(4, 2, 2, seed=6)
+    truth = np.random.default_rng(6).uniform(size=game.shape)
+    for episode in interact(InteractiveIRL(game, joint=True), truth, 4):
+        learner = episode.learner
+        assert learner.reward.shape == game.shape
+        assert learner.known.contains(learner.reward, tolerance=1e-7)
+        assert learner.known.contains(truth)
+        assert episode.regret >= -1e-9
+
+
+def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_run_ends():
+    game, truth = random_game(4, 2, 2, seed=7)
+    run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
+    # A full support says that every action is optimal, which only constants explain here.
+    assert [episode.learner.reward for episode in run] == [None] * 3
+
+
+@pytest.mark.parametrize("bad", [[1.0], [np.nan] * 4])
+def test_a_truth_that_is_none_is_refused(bad):
+    game, _ = random_game(4, 2, 2, seed=7)
+    with pytest.raises(InvalidReward):
+        next(interact(InteractiveIRL(game), bad, 1))
+    with pytest.raises(InvalidReward):
+        regret(game, bad, ())
+
+
+# What is guaranteed of learning.
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 999))
+def test_a_commitment_that_was_answered_is_never_repeated_with_regret_where_it_is_informative(seed):
+    """Repaired Proposition 1: with its assumption there are finitely many bad episodes.
+
+    The assumption, for deterministic commitments: whatever a suboptimal one is answered, it is not
+    jointly optimal for any non-constant reward that explains the answer. Then each suboptimal
+    commitment is played at most once.
+    """
+    game, truth = random_game(2, 2, 2, seed=seed, restart=False)
+    best = commit(game, truth).value
+    suboptimal = []
+    for choices in np.ndindex(2, 2):
+        pi1 = deterministic_policy(np.array(choices), 2)
+        optimum = best_responses(game, pi1, truth)
+        if game.start @ optimum.values < best - 1e-7:
+            suboptimal.append((pi1, optimum.policy))
+    assume(all(excludes_itself(game, pi1, pi2) for pi1, pi2 in suboptimal))
+    bad = [
+        episode.learner.history[-1].pi1.tobytes()
+        for episode in interact(InteractiveIRL(game, seed=seed), truth, 8)
+        if episode.regret > 1e-7
+    ]
+    assert len(bad) == len(set(bad)) <= len(suboptimal)
+
+
+def excludes_itself(game, pi1, pi2):
+    """Whether neither (1, 0) nor (0, 1) makes both jointly optimal; S = 2 has no other rewards."""
+    values = (evaluate(game, r, (pi1, pi2)) for r in np.eye(2))
+    optima = (policy_iteration(game, r).values for r in np.eye(2))
+    return all((v < best - 1e-7).any() for v, best in zip(values, optima, strict=True))
+
+
+def test_on_a_maze_the_feasible_set_shrinks_and_never_loses_the_truth():
+    game, truth = maze_maker(size=3, prizes={0: 1, 8: 2})
+    objective = np.random.default_rng(0).uniform(-1, 1, game.n_states)
+    member = truth / truth.sum()
+    before = objective.max()
+    for episode in interact(InteractiveIRL(game, seed=0), truth, 5):
+        known = episode.learner.known
+        assert known.contains(truth)
+        assert known.contains(episode.learner.reward, tolerance=1e-7)
+        assert episode.regret >= -1e-9
+        found = known.maximise(objective)
+        assert_kkt(known.program(objective), found.solved)
+        assert objective @ member - 1e-9 <= found.value <= before + 1e-9
+        before = found.value
+    assert before < objective.max() - 0.1
