@@ -18,6 +18,7 @@ default_role = "autolink"
 exclude_patterns = ["_build"]
 autosummary_generate = True
 autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "inherited-members": True}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 nitpicky = False

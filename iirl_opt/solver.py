@@ -122,9 +122,9 @@ class HiGHS:
     ----------
     method : ``"choose"`` (dual simplex), ``"simplex"``, ``"ipm"`` or ``"pdlp"``.
     tolerance : primal and dual feasibility, absolute (the dual one once a very large or small
-        objective is scaled), and the relative gap of mixed-integer programs; 1e-10 … 1e-1. The default is
-        tighter than HiGHS's own 1e-7, at which thin feasible sets gave objectives off by 1e-4, and
-        than its gap of 1e-4.
+        objective is scaled), and the relative gap of mixed-integer programs; 1e-10 … 1e-1. The
+        default is tighter than HiGHS's own 1e-7, at which thin feasible sets gave objectives off by
+        1e-4, and than its gap of 1e-4.
     time_limit : seconds ≥ 0, or None.
     presolve : whether HiGHS may simplify the program first.
     options : further HiGHS options by name.

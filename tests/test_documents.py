@@ -28,6 +28,12 @@ def test_the_tour_of_the_readme() -> None:
     assert runner.failures == 0
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.rst")), ids=lambda page: page.stem)
+def test_examples_of_the_documentation(page: Path) -> None:
+    outcome = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
+    assert outcome.failed == 0
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
     outcome = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
