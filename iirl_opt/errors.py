@@ -143,8 +143,14 @@ class SolverProblem(IIRLError):
         return f"{self.solved.solver}: {self.solved.status.name}. {self.solved.status.advice}"
 
 
+@dataclass(eq=False)
 class Infeasible(SolverProblem):
-    """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found."""
+    """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found.
+
+    `certificate` is the proof in a form that needs no solver, where the program makes one.
+    """
+
+    certificate: Any = field(default=None, repr=False)
 
 
 class Unbounded(SolverProblem):

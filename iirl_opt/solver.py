@@ -49,6 +49,7 @@ from iirl_opt.game.kernel import is_sparse
 __all__ = [
     "Clarabel",
     "HiGHS",
+    "LinearRows",
     "Named",
     "Residuals",
     "Solved",
@@ -56,6 +57,7 @@ __all__ = [
     "Status",
     "linear_rows",
     "solve",
+    "write_program",
 ]
 
 Array = NDArray[np.float64]

@@ -15,6 +15,7 @@ not sum to exactly one.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ __all__ = [
     "RationalRows",
     "as_fraction",
     "fill_missing",
+    "fingerprint",
     "is_sparse",
     "kernel_array",
     "kernel_shape",
@@ -125,6 +127,25 @@ def kernel_array(kernel: Any) -> Any:
             "P", f"has type {array.dtype}", "floats, integers or Fractions", array.dtype
         )
     return array
+
+
+def fingerprint(
+    shape: tuple[int, ...],
+    csr: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    discount: float,
+    start: NDArray[np.float64],
+) -> str:
+    """Return the SHA-256 of a model's canonical arrays; `csr` is (indptr, indices, data)."""
+    indptr, indices, data = csr
+    parts = (
+        np.array(shape, dtype="<i8"),
+        indptr.astype("<i8"),
+        indices.astype("<i8"),
+        data.astype("<f8"),
+        np.array([discount], dtype="<f8"),
+        start.astype("<f8"),
+    )
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
 
 def kernel_shape(kernel: Any, actions: Sequence[Any]) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ Both hold one read-only matrix of transition rows (see `iirl_opt.game.kernel`): 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -30,6 +29,7 @@ from iirl_opt.game.kernel import (
     Rational,
     as_fraction,
     fill_missing,
+    fingerprint,
     is_sparse,
     kernel_array,
     kernel_shape,
@@ -146,15 +146,8 @@ class _Model:
         csr = sp.csr_array(self.matrix, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
-        parts = (
-            np.array(self.shape, dtype="<i8"),
-            csr.indptr.astype("<i8"),
-            csr.indices.astype("<i8"),
-            csr.data.astype("<f8"),
-            np.array([self.discount], dtype="<f8"),
-            self.start.astype("<f8"),
-        )
-        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+        parts = (csr.indptr, csr.indices, csr.data)
+        return fingerprint(self.shape, parts, self.discount, self.start)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

@@ -23,17 +23,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate import Infeasibility, Instance, Optimality
+from iirl_opt.errors import Infeasible
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import split
 from iirl_opt.game.values import check_reward
-from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
 
 __all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
 
@@ -51,6 +54,37 @@ def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint
     return (expected <= limit).set_label(name)
 
 
+class _Side(NamedTuple):
+    """Side constraints as rows on the measure, with their multipliers."""
+
+    rows: LinearRows
+    prices: Array
+    equal_prices: Array
+
+    @classmethod
+    def of(
+        cls,
+        constraints: Sequence[cp.Constraint],
+        measure: cp.Variable,
+        multipliers: Mapping[str, Array],
+    ) -> _Side:
+        """Read the rows of constraints whose multipliers stand under their labels."""
+        parts = [linear_rows([c], measure) for c in constraints]
+        names = list(multipliers)[-len(parts) :] if parts else []
+        prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
+        for part, name in zip(parts, names, strict=True):
+            side = equal_prices if len(part.equal) else prices
+            side.append(np.ravel(multipliers[name], order="F"))
+        empty = np.zeros((0, measure.size))
+        rows = LinearRows(
+            np.concatenate([empty, *(part.rows for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
+            np.concatenate([empty, *(part.equal for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.right for part in parts)]),
+        )
+        return cls(rows, np.concatenate(prices), np.concatenate(equal_prices))
+
+
 @dataclass(frozen=True, eq=False)
 class OccupancySolution:
     """An optimal occupancy measure, its policy and its prices.
@@ -60,6 +94,7 @@ class OccupancySolution:
     game : the game.
     measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
     value : the optimal objective.
+    reward : what was maximised, shape (S·A·B,).
     state_prices : shape (S,), the gain for one more unit of start at each visited state: its
         optimal value where no side constraint binds. In a state that is never visited the
         multiplier is not unique, and only bounds that gain from above.
@@ -71,8 +106,30 @@ class OccupancySolution:
     measure: Array
     value: float
     state_prices: Array
+    reward: Array
     price: Mapping[str, float | Array]
     solved: Solved
+    side: _Side
+
+    @property
+    def certificate(self) -> Optimality:
+        """The proof that no measure within the constraints earns more, for anyone to check."""
+        side = self.side
+        return Optimality(
+            instance=Instance.of(self.game),
+            claim=f"no joint policy within the side constraints earns more than {self.value!r}",
+            source="weak duality of the occupancy program (Puterman 1994, section 6.9)",
+            rows=side.rows.rows,
+            bounds=side.rows.bounds,
+            equal=side.rows.equal,
+            right=side.rows.right,
+            values=self.state_prices,
+            prices=side.prices,
+            equal_prices=side.equal_prices,
+            reward=self.reward,
+            measure=self.measure.ravel(),
+            value=self.value,
+        )
 
     @property
     def visited(self) -> NDArray[np.bool_]:
@@ -173,17 +230,24 @@ class OccupancyMeasure:
         Raises
         ------
         Infeasible
-            No joint policy meets the side constraints; the Farkas ray is in its record.
+            No joint policy meets the side constraints; its certificate proves it.
 
         **Cost** one LP.
         """
-        solved = solve(self.program(reward, subject_to=subject_to), solver)
+        try:
+            solved = solve(self.program(reward, subject_to=subject_to), solver)
+        except Infeasible as nothing:
+            if nothing.solved.farkas is not None:
+                nothing.certificate = self._infeasibility(subject_to, nothing.solved.farkas)
+            raise
         assert solved.value is not None
         return OccupancySolution(
             game=self.game,
             measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
             value=solved.value,
             state_prices=np.array(solved.duals["flow"]),
+            reward=self._row(reward),
+            side=_Side.of(subject_to, self.variable, solved.duals),
             price={
                 name: dual if dual.ndim else float(dual)
                 for name, dual in solved.duals.items()
@@ -195,6 +259,26 @@ class OccupancyMeasure:
     def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
         """Return the program that `maximise` solves, unsolved."""
         return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
+
+    def _infeasibility(
+        self, subject_to: Sequence[cp.Constraint], farkas: Mapping[str, Array]
+    ) -> Infeasibility:
+        """Return the Farkas ray as a certificate, scaled so that it pays −1."""
+        side = _Side.of(subject_to, self.variable, farkas)
+        paid = self.game.start @ farkas["flow"]
+        paid += side.rows.bounds @ side.prices + side.rows.right @ side.equal_prices
+        return Infeasibility(
+            instance=Instance.of(self.game),
+            claim="no joint policy meets the side constraints",
+            source="Farkas' lemma on the occupancy program",
+            rows=side.rows.rows,
+            bounds=side.rows.bounds,
+            equal=side.rows.equal,
+            right=side.rows.right,
+            values=farkas["flow"] / -paid,
+            prices=side.prices / -paid,
+            equal_prices=side.equal_prices / -paid,
+        )
 
     def _row(self, quantity: ArrayLike) -> Array:
         q = check_reward(self.game, quantity)
