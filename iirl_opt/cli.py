@@ -3,7 +3,8 @@
 Exit codes: 0 answered, and every expectation of the file met; 1 an expectation failed; 2 bad input
 (the message on standard error names file and key or line); 3 no answer (a solver's limit, an
 inconclusive or contradictory set of observations); 130 interrupted. With ``--json`` one JSON
-document and nothing else goes to standard output; files are then written only with ``--out``.
+document and nothing else goes to standard output. Files go where ``--out`` says; `learn` writes to
+``results/NAME`` without it, unless ``--json`` was asked for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -53,7 +55,7 @@ Discount = Annotated[
     str | None, typer.Option(help="Discount in place of the file's own, such as 0.95 or 19/20.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed in place of the file's own.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for results [results/NAME].")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
 
 
 def main() -> None:
@@ -119,7 +121,7 @@ def learn(
     complete = False
     best = library.learning_answer(problem, done).quantities["optimal_value"]
     total = getattr(problem.question, "episodes", 0) if episodes is None else episodes
-    say = _silent if as_json else typer.echo
+    say: Callable[[str], Any] = _silent if as_json else typer.echo
     say(f"{problem.title}: {problem.game}")
     say(f"best commitment: value {best:.6f}")
     began = time.perf_counter()
@@ -146,8 +148,7 @@ def learn(
         "reward": None if estimate is None else estimate.tolist(),
         "expectations": [asdict(finding) for finding in findings],
     }
-    if as_json:
-        typer.echo(json.dumps(result, allow_nan=False))
+    say = _report(result, as_json)
     _say_findings(findings, say)
     if out is not None or not as_json:
         folder = Path("results", problem.path.stem) if out is None else out
@@ -159,24 +160,27 @@ def learn(
 
 
 @app.command()
-def solve(file: File, discount: Discount = None, out: Out = None, as_json: Json = False) -> int:
+def solve(
+    file: File,
+    seed: Seed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
     """Answer the question of any model file, with its evidence."""
     from iirl_opt import library
 
     problem = library.read_model(file, discount=discount)
-    answer = library.answer(problem)
-    findings = (
-        library.check(problem.expect, answer.quantities, problem.path) if discount is None else ()
-    )
+    answer = library.answer(problem, seed=seed)
+    as_stated = discount is None and seed is None
+    findings = library.check(problem.expect, answer.quantities, problem.path) if as_stated else ()
     result = {
         **_head("solve", problem),
         "quantities": dict(answer.quantities),
         "evidence": dict(answer.evidence),
         "expectations": [asdict(finding) for finding in findings],
     }
-    say = _silent if as_json else typer.echo
-    if as_json:
-        typer.echo(json.dumps(result, allow_nan=False))
+    say = _report(result, as_json)
     say(f"{problem.title}\n  {problem.source}\n")
     for name, value in answer.quantities.items():
         say(f"  {name:<24} {value:.10g}")
@@ -188,15 +192,15 @@ def solve(file: File, discount: Discount = None, out: Out = None, as_json: Json 
         for name in solved["farkas"] or ():
             say(f"  {'contradicts':<24} {name}")
     _say_findings(findings, say)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        say(f"wrote {_write(out / 'result.json', json.dumps(result, indent=1, allow_nan=False))}")
+    _keep(result, out, say)
     return ANSWERED if all(finding.met for finding in findings) else UNMET
 
 
 @app.command()
 def check(
     paths: Annotated[list[str], typer.Argument(help="Model files, folders of them, or names.")],
+    seed: Seed = None,
+    out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Derive every expectation of model files again, and report those that fail."""
@@ -214,7 +218,7 @@ def check(
     unmet = 0
     for file in files:
         problem = library.read_model(file)
-        quantities = library.answer(problem).quantities
+        quantities = library.answer(problem, seed=seed).quantities
         findings = library.check(problem.expect, quantities, file)
         report += [{"file": str(file), **asdict(finding)} for finding in findings]
         failed = [finding for finding in findings if not finding.met]
@@ -222,50 +226,78 @@ def check(
         say(f"{'NOT MET' if failed else 'ok':<8}{file} ({len(findings)} expectations)")
         for finding in failed:
             say(f"        {finding.quantity}: expected {finding.expected}, found {finding.found!r}")
-    if as_json:
-        typer.echo(json.dumps({"unmet": unmet, "expectations": report}, allow_nan=False))
     say(f"{len(report)} expectations in {len(files)} files, {unmet} not met")
+    result = {"format": RESULT_FORMAT, "command": "check", "unmet": unmet, "expectations": report}
+    _keep(result, out, _report(result, as_json))
     return UNMET if unmet else ANSWERED
 
 
 @app.command()
 def export(
     file: File,
-    lp: Annotated[Path | None, typer.Option("--lp", help="Write an LP file.")] = None,
-    mps: Annotated[Path | None, typer.Option("--mps", help="Write an MPS file.")] = None,
+    target: Annotated[
+        Path | None, typer.Argument(help="File to write; the program goes to standard output.")
+    ] = None,
+    lp: Annotated[bool, typer.Option("--lp", help="In the LP format.")] = False,
+    mps: Annotated[bool, typer.Option("--mps", help="In the MPS format.")] = False,
     discount: Discount = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
+    as_json: Json = False,
 ) -> int:
     """Write the linear program behind a model file, with our names, for any solver."""
     from iirl_opt import library
     from iirl_opt.solver import write_program
 
-    if lp is None and mps is None:
-        raise typer.BadParameter("give --lp FILE, --mps FILE or both")
-    program = library.program(library.read_model(file, discount=discount))
-    for path, suffix in ((lp, ".lp"), (mps, ".mps")):
-        if path is not None:
-            typer.echo(f"wrote {write_program(program, path, suffix)}")
+    forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
+    if not forms or (len(forms) == 2 and out is None):
+        raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
+    problem = library.read_model(file, discount=discount)
+    program = library.program(problem)
+    with tempfile.TemporaryDirectory() as spare:
+        if target is None or out is not None:
+            folder = Path(spare) if out is None else out
+            folder.mkdir(parents=True, exist_ok=True)
+            paths = [folder / f"{problem.path.stem}{form}" for form in forms]
+        else:
+            paths = [target]
+        written = [write_program(program, *each) for each in zip(paths, forms, strict=True)]
+        kept = out is not None or target is not None
+        result = {
+            **_head("export", problem),
+            "written": [str(path) for path in written] if kept else [],
+            "programs": {} if kept else {p.suffix[1:]: p.read_text() for p in written},
+        }
+        say = _report(result, as_json)
+        for path in written:
+            say(f"wrote {path}" if kept else path.read_text().rstrip())
     return ANSWERED
 
 
 @app.command()
-def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
+def show(
+    file: File,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of a random game in place of the file's own.")
+    ] = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
     import numpy as np
 
     from iirl_opt import library
     from iirl_opt.game.graph import reachable
 
-    problem = library.read_model(file, discount=discount)
+    problem = library.read_model(file, discount=discount, game_seed=seed)
     game = problem.game
     influence = game.influence()
     facts: dict[str, Any] = {
-        "title": problem.title,
+        **_head("show", problem),
         "source": problem.source,
         "states": game.n_states,
         "leader_actions": game.n_leader_actions,
         "follower_actions": game.n_follower_actions,
-        "discount": game.discount,
         "transitions": game.n_transitions,
         "density": game.n_transitions / (game.n_states**2 * game.n_choices),
         "rational": game.rational is not None,
@@ -274,7 +306,6 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
         "start_states": int(np.count_nonzero(game.start)),
         "reachable_states": int(reachable(game).sum()),
         "reward": None,
-        "fingerprint": game.fingerprint,
     }
     if problem.truth is not None:
         facts["reward"] = {
@@ -282,11 +313,9 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
             "least": float(problem.truth.min()),
             "largest": float(problem.truth.max()),
         }
-    if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
-        return ANSWERED
+    say = _report(facts, as_json)
     reward = facts["reward"]
-    typer.echo(f"{problem.title}\n  {problem.source}\n")
+    say(f"{problem.title}\n  {problem.source}\n")
     rows = {
         "states": f"{game.n_states:,} ({facts['start_states']} at the start, "
         f"{facts['reachable_states']:,} reachable)",
@@ -301,9 +330,10 @@ def show(file: File, discount: Discount = None, as_json: Json = False) -> int:
         "fingerprint": game.fingerprint[:16],
     }
     for name, value in rows.items():
-        typer.echo(f"  {name:<12} {value}")
+        say(f"  {name:<12} {value}")
     if problem.grid is not None:
-        typer.echo(f"\n{problem.grid.render()}")
+        say(f"\n{problem.grid.render()}")
+    _keep(facts, out, say)
     return ANSWERED
 
 
@@ -366,6 +396,20 @@ def _write(path: Path, text: str) -> Path:
     part.write_text(text + "\n", encoding="utf-8")
     os.replace(part, path)
     return path
+
+
+def _report(result: dict[str, Any], as_json: bool) -> Callable[[str], Any]:
+    """Print the JSON document where it is wanted; return what prints the lines for people."""
+    if as_json:
+        typer.echo(json.dumps(result, allow_nan=False))
+    return _silent if as_json else typer.echo
+
+
+def _keep(result: dict[str, Any], out: Path | None, say: Callable[[str], Any]) -> None:
+    """Write the result into a folder, where one is named."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        say(f"wrote {_write(out / 'result.json', json.dumps(result, indent=1, allow_nan=False))}")
 
 
 def _say_findings(findings: tuple[Finding, ...], say: Callable[[str], Any]) -> None:

@@ -96,23 +96,27 @@ def find_model(name: str | Path) -> Path:
     raise FileProblem(path, "is a folder" if path.is_dir() else "no such file")
 
 
-def read_model(name: str | Path, *, discount: Any = None) -> Problem:
+def read_model(name: str | Path, *, discount: Any = None, game_seed: int | None = None) -> Problem:
     """Read a model file, a ``.dpomdp`` file, or a shipped model by its name.
 
     Parameters
     ----------
-    discount : in place of the file's own.
+    discount, game_seed : in place of the file's own discount, and of the seed of its random game.
 
     Raises
     ------
     FileProblem
         Names the file and the key or line.
     """
-    return read_problem(find_model(name), discount=discount)
+    return read_problem(find_model(name), discount=discount, game_seed=game_seed)
 
 
-def answer(problem: Problem) -> Answer:
+def answer(problem: Problem, *, seed: int | None = None) -> Answer:
     """Answer the question of a model file.
+
+    Parameters
+    ----------
+    seed : of a learner, in place of the file's own.
 
     Raises
     ------
@@ -124,7 +128,7 @@ def answer(problem: Problem) -> Answer:
     **Cost** that of the question: arithmetic, or one program, or a whole run of Algorithm 1.
     """
     if isinstance(problem.question, model.Learning):
-        return learning_answer(problem, list(learn(problem)))
+        return learning_answer(problem, list(learn(problem, seed=seed)))
     try:
         found = ANSWERS[type(problem.question)](problem, problem.question)
     except Infeasible as nothing:

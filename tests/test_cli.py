@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,3 +148,56 @@ def test_help_loads_no_solver() -> None:
 
 def test_version() -> None:
     assert iirl("--version").stdout.startswith("iirl-opt ")
+
+
+def test_check_reports_a_planted_expectation_by_file_quantity_expected_and_found(
+    tmp_path: Path,
+) -> None:
+    models = Path(__file__).parents[1] / "models"
+    folder = tmp_path / "copy"
+    shutil.copytree(models / "occupancy", folder)
+    planted = folder / "puterman-3-1-1.toml"
+    planted.write_text(planted.read_text().replace("value = -20", "value = -21"))
+    assert iirl("check", models / "occupancy").returncode == 0
+    done = iirl("check", folder)
+    assert done.returncode == 1
+    assert "NOT MET" in done.stdout
+    assert "puterman-3-1-1.toml" in done.stdout
+    found = re.search(r"state_price\[s2\]: expected -21 ± 1e-07, found (\S+)", done.stdout)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(-20)
+    report = json.loads(iirl("check", folder, "--json").stdout)
+    assert report["unmet"] == 1
+    [failed] = [finding for finding in report["expectations"] if not finding["met"]]
+    assert failed["quantity"] == "state_price[s2]"
+
+
+def test_solve_prints_evidence_and_writes_it(tmp_path: Path) -> None:
+    done = iirl("solve", "correlated-budget", "--out", tmp_path)
+    assert done.returncode == 0
+    assert "price[turns to the left] 1" in done.stdout
+    assert "HIGHS" in done.stdout
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["evidence"]["solved"]["status"] == "OPTIMAL"
+    nothing = iirl("solve", "contradiction")
+    assert nothing.returncode == 0
+    assert "contradicts              right is worth more" in nothing.stdout
+
+
+def test_export_writes_to_standard_output_a_file_or_a_folder(tmp_path: Path) -> None:
+    assert "goal_twice_the_start" in iirl("export", "goal-twice-the-start", "--lp").stdout
+    assert iirl("export", "figure-1", "--lp", tmp_path / "a.lp").returncode == 0
+    assert iirl("export", "figure-1", "--lp", "--mps", "--out", tmp_path).returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"a.lp", "figure-1.lp", "figure-1.mps"}
+    assert iirl("export", "figure-1").returncode == 2
+    refused = iirl("export", "tie-break", "--lp")
+    assert refused.returncode == 2
+    assert "not one linear program" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["learn", "solve", "show", "check"])
+def test_every_command_takes_json_seed_and_out(command: str, tmp_path: Path) -> None:
+    done = iirl(command, "two-rooms", "--json", "--seed", 0, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["command"] == command
+    assert json.loads((tmp_path / "result.json").read_text())["command"] == command

@@ -114,12 +114,12 @@ class Problem:
         return _by_state(self.path, self.game, entries, key, 0.0)
 
 
-def read_problem(path: Path, *, discount: Any = None) -> Problem:
+def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = None) -> Problem:
     """Read a model file or a ``.dpomdp`` file.
 
     Parameters
     ----------
-    discount : in place of the file's own.
+    discount, game_seed : in place of the file's own discount, and of the seed of its random game.
 
     Raises
     ------
@@ -140,6 +140,8 @@ def read_problem(path: Path, *, discount: Any = None) -> Problem:
             decpomdp=file,
         )
     document = model.read_document(path)
+    if game_seed is not None and isinstance(document.game.generator, model.RandomGame):
+        document.game.generator.seed = game_seed
     made = _game(path, document.game, discount)
     game, truth = made.game, made.reward
     if document.reward is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
@@ -53,8 +54,11 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
             "exact_discount": np.array(str(game.rational.discount)),
             "exact_start": np.array([str(x) for x in game.rational.start]),
         }
-    with Path(path).open("wb") as file:
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    with part.open("wb") as file:
         np.savez_compressed(file, **arrays)
+    os.replace(part, target)
 
 
 def load_game(path: str | Path) -> TwoAgentMDP:
