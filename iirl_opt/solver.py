@@ -45,6 +45,7 @@ from iirl_opt.errors import (
     Unbounded,
 )
 from iirl_opt.game.kernel import is_sparse
+from iirl_opt.linear import read_linear
 
 __all__ = [
     "Clarabel",
@@ -305,24 +306,12 @@ def solve(problem: cp.Problem, solver: Solver | None = None, *, throw: bool = Tr
     chosen = HiGHS() if solver is None else solver
     _swallow_banner()
     began = time.perf_counter()
-    with _quiet():
-        data, chain, inverse = problem.get_problem_data(chosen.name, solver_opts=chosen.arguments())
-    compiled = time.perf_counter()
-    options = chosen.arguments()
-    if isinstance(chosen, HiGHS) and problem.variables():
-        options["highs_options"] = _objective_scale(data) | options["highs_options"]
-
-    def run(**changes: Any) -> Any:
-        passed = dict(options)
-        if "highs_options" in passed:
-            passed["highs_options"] = passed["highs_options"] | changes
-        with _quiet():
-            return chain.solve_via_data(problem, data, False, False, passed)
-
+    compiled = _compile(problem, chosen)
+    ready = time.perf_counter()
     read = READERS.get(type(chosen), _read_other) if problem.variables() else _read_other
-    answer = read(run(), data, run)
-    seconds = time.perf_counter() - compiled
-    status, value = _unpack(problem, chain, inverse, answer)
+    answer = read(compiled.run(), compiled.data, compiled.run)
+    seconds = time.perf_counter() - ready
+    status, value = _unpack(problem, compiled, answer)
     residuals, relative = answer.residuals, answer.relative
     if value is not None and residuals is None:
         violation, relative = _violation(problem)
@@ -352,8 +341,8 @@ def solve(problem: cp.Problem, solver: Solver | None = None, *, throw: bool = Tr
         bound=_bound(problem, value, answer),
         solver=chosen.name,
         version=_version(chosen.name),
-        options=options,
-        compile_seconds=compiled - began,
+        options=compiled.options,
+        compile_seconds=ready - began,
         seconds=seconds,
         iterations=answer.iterations,
     )
@@ -380,17 +369,18 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     kind = target.suffix if form is None else form
     if kind not in (".lp", ".mps"):
         raise InvalidArgument("form", f"is {kind!r}", ".lp or .mps", kind)
-    with _quiet():
-        try:
-            data, _, _ = problem.get_problem_data("HIGHS", canon_backend=BACKEND)
-        except cp.error.SolverError:
-            raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
+    try:
+        data = _compile(problem, HiGHS()).data
+    except cp.error.SolverError:
+        raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
     if "dims" not in data or "c" not in data:
         raise InvalidArgument("problem", "is no linear program", "an LP", problem)
     _swallow_banner()
     model = _highs_model(data)
     model.lp_.col_names_ = [
-        name for v in data["param_prob"].variables for name in _entry_names(v.name(), v.size)
+        name
+        for v in data.get("variables") or data["param_prob"].variables
+        for name in _entry_names(v.name(), v.size)
     ]
     equal = [c for c in problem.constraints if isinstance(c, cp.constraints.Equality)]
     rest = [c for c in problem.constraints if not isinstance(c, cp.constraints.Equality)]
@@ -449,11 +439,10 @@ def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> 
     """
     problem = cp.Problem(cp.Minimize(0), list(constraints))
     own = [v.id for v in problem.variables()] in ([], [variable.id])
-    with _quiet():
-        try:
-            data, _, _ = problem.get_problem_data("HIGHS", canon_backend=BACKEND)
-        except cp.error.SolverError:
-            own = False
+    try:
+        data = _compile(problem, HiGHS()).data
+    except cp.error.SolverError:
+        own = False
     if not own or (constraints and data["A"].shape[1] != variable.size):
         raise InvalidArgument("constraints", "need other variables", f"rows on {variable.name()}")
     if not constraints:
@@ -463,6 +452,74 @@ def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> 
     if variable.ndim > 1:
         matrix = matrix[:, np.arange(variable.size).reshape(variable.shape, order="F").ravel()]
     return LinearRows(matrix[equal:], data["b"][equal:], matrix[:equal], data["b"][:equal])
+
+
+@dataclass(frozen=True, eq=False)
+class _Compiled:
+    """A problem ready to run: by cvxpy's own chain, or as a plain linear program."""
+
+    data: Any
+    options: dict[str, Any]
+    run: Callable[..., Any]
+    unpack: Callable[[Any], None]
+
+
+def _compile(problem: cp.Problem, chosen: Solver) -> _Compiled:
+    options = chosen.arguments()
+    program = read_linear(problem) if isinstance(chosen, HiGHS) else None
+    if program is not None:
+        highs = _objective_scale(program.data) | options["highs_options"]
+
+        def run_linear(**changes: Any) -> Any:
+            return _run_highs(program.data, highs | changes)
+
+        def unpack_linear(raw: Any) -> None:
+            infeasible = raw["model_status"] == "kInfeasible"
+            status = HIGHS_STATUS.get(raw["model_status"], Status.FAILED)
+            word = next((k for k, v in CVXPY_STATUS.items() if v is status), cp.SOLVER_ERROR)
+            ray = raw["dual_ray"][2] if infeasible else raw["solution"].row_dual
+            y = -np.array(ray) if len(ray) else np.zeros(len(program.data["b"]))
+            program.unpack(word, np.array(raw["solution"].col_value), y)
+
+        return _Compiled(program.data, {"highs_options": highs}, run_linear, unpack_linear)
+    with _quiet():
+        data, chain, inverse = problem.get_problem_data(
+            chosen.name, solver_opts=options, canon_backend=BACKEND
+        )
+    if isinstance(chosen, HiGHS) and problem.variables():
+        options["highs_options"] = _objective_scale(data) | options["highs_options"]
+
+    def run(**changes: Any) -> Any:
+        passed = dict(options)
+        if "highs_options" in passed:
+            passed["highs_options"] = passed["highs_options"] | changes
+        with _quiet():
+            return chain.solve_via_data(problem, data, False, False, passed)
+
+    def unpack(raw: Any) -> None:
+        with _quiet():
+            problem.unpack_results(raw, chain, inverse)
+
+    return _Compiled(data, options, run, unpack)
+
+
+def _run_highs(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Run HiGHS on a plain linear program and return what cvxpy's interface would."""
+    solver = highspy.Highs()
+    solver.setOptionValue("log_to_console", False)
+    for name, value in options.items():
+        if solver.setOptionValue(name, value) == highspy.HighsStatus.kError:
+            raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
+    solver.passModel(_highs_model(data))
+    solver.run()
+    raw = {
+        "solution": solver.getSolution(),
+        "info": solver.getInfo(),
+        "model_status": solver.getModelStatus().name,
+    }
+    if raw["model_status"] == "kInfeasible":
+        raw["dual_ray"] = solver.getDualRay()
+    return raw
 
 
 @dataclass(frozen=True)
@@ -705,7 +762,7 @@ CVXPY_STATUS = {
 
 
 def _unpack(
-    problem: cp.Problem, chain: Any, inverse: Any, answer: _Answer
+    problem: cp.Problem, compiled: _Compiled, answer: _Answer
 ) -> tuple[Status, float | None]:
     """Give the variables their values; return the status and the value at a usable point."""
     status = answer.status
@@ -715,8 +772,7 @@ def _unpack(
     for variable in (dual for c in problem.constraints for dual in c.dual_variables):
         variable.save_value(None)
     try:
-        with _quiet():
-            problem.unpack_results(answer.raw, chain, inverse)
+        compiled.unpack(answer.raw)
     except cp.error.SolverError:
         return Status.FAILED, None
     status = status or CVXPY_STATUS.get(problem.status, Status.FAILED)

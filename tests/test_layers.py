@@ -13,14 +13,24 @@ import iirl_opt
 
 PACKAGE = Path(iirl_opt.__file__).parent
 
-LAYERS = ["errors", "game", "follower", "observation", "planning", "certificate", "solver"]
-LAYERS += ["programs", "learn", "formats", "library", "testing", "claims", "plot", "experiments"]
+LAYERS = ["errors", "game", "follower", "observation", "planning", "certificate", "linear"]
+LAYERS += [
+    "solver",
+    "programs",
+    "learn",
+    "formats",
+    "library",
+    "testing",
+    "claims",
+    "plot",
+    "experiments",
+]
 LAYERS += ["cli"]
 GAME = ["policy", "labels", "kernel", "mdp", "values", "store", "graph", "grid", "generate"]
 
 # Where alone a library may be imported.
 HOMES = {
-    "cvxpy": ("solver", "programs"),
+    "cvxpy": ("linear", "solver", "programs"),
     "highspy": ("solver",),
     "networkx": ("game.graph",),
     "matplotlib": ("plot",),
