@@ -1,0 +1,219 @@
+"""What a solver call is asked by and what it brings: solvers, statuses, residuals, the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import InvalidArgument
+
+__all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
+
+Array = NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a solver call ended; the value of each member is advice."""
+
+    OPTIMAL = "An optimum within the tolerances: see the residuals."
+    INFEASIBLE = (
+        "No point meets all constraints. The Farkas ray in `farkas`, where there is one, names "
+        "constraints that contradict each other: drop or relax one of those."
+    )
+    UNBOUNDED = (
+        "The objective has no bound over the constraints: bound the variables. A cone of rewards "
+        "needs a simplex or a box."
+    )
+    LIMIT = (
+        "A time or iteration limit came first: raise it, or use `value` and `bound` as they are."
+    )
+    FAILED = (
+        "The solver gave up, or its numbers failed our own check: rescale the data, loosen the "
+        "tolerance, or try another method or solver."
+    )
+
+    @property
+    def advice(self) -> str:
+        """What the status means and what to do next."""
+        return self.value
+
+
+class Solver(Protocol):
+    """What `solve` needs to know of a solver: its cvxpy name and its arguments there."""
+
+    @property
+    def name(self) -> str:
+        """The name under which cvxpy knows the solver."""
+        ...
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments that cvxpy passes to the solver."""
+        ...
+
+
+@dataclass(frozen=True)
+class HiGHS:
+    """HiGHS: linear, mixed-integer and convex quadratic programs.
+
+    Parameters
+    ----------
+    method : ``"choose"`` (dual simplex), ``"simplex"``, ``"ipm"`` or ``"pdlp"``.
+    tolerance : primal and dual feasibility, absolute (the dual one once a very large or small
+        objective is scaled), and the relative gap of mixed-integer programs; 1e-10 … 1e-1. The
+        default is tighter than HiGHS's own 1e-7, at which thin feasible sets gave objectives off by
+        1e-4, and than its gap of 1e-4.
+    time_limit : seconds ≥ 0, or None.
+    presolve : whether HiGHS may simplify the program first.
+    options : further HiGHS options by name.
+    """
+
+    method: Literal["choose", "simplex", "ipm", "pdlp"] = "choose"
+    tolerance: float = 1e-9
+    time_limit: float | None = None
+    presolve: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = field(default="HIGHS", init=False)
+
+    def __post_init__(self) -> None:
+        if self.method not in ("choose", "simplex", "ipm", "pdlp"):
+            raise InvalidArgument(
+                "method", f"is {self.method!r}", "choose, simplex, ipm, pdlp", self.method
+            )
+        if not 1e-10 <= self.tolerance <= 1e-1:
+            raise InvalidArgument(
+                "tolerance", f"is {self.tolerance}", "1e-10 … 0.1", self.tolerance
+            )
+        _check_time_limit(self.time_limit)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the HiGHS options as cvxpy takes them."""
+        options = {
+            "solver": self.method,
+            "primal_feasibility_tolerance": self.tolerance,
+            "dual_feasibility_tolerance": self.tolerance,
+            "mip_rel_gap": self.tolerance,
+            "output_flag": False,
+            "presolve": "on" if self.presolve else "off",
+        }
+        if self.time_limit is not None:
+            options["time_limit"] = float(self.time_limit)
+        return {"highs_options": options | dict(self.options)}
+
+
+@dataclass(frozen=True)
+class Clarabel:
+    """Clarabel: conic programs (entropies, norms, semidefinite) by an interior-point method.
+
+    Parameters
+    ----------
+    tolerance : relative and absolute gap and feasibility, > 0.
+    time_limit : seconds ≥ 0, or None.
+    options : further Clarabel settings by name.
+    """
+
+    tolerance: float = 1e-9
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = field(default="CLARABEL", init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1:
+            raise InvalidArgument("tolerance", f"is {self.tolerance}", "0 < ε < 1", self.tolerance)
+        _check_time_limit(self.time_limit)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the Clarabel settings as cvxpy takes them."""
+        limit = {} if self.time_limit is None else {"time_limit": float(self.time_limit)}
+        tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), self.tolerance)
+        return tolerances | limit | dict(self.options)
+
+
+@dataclass(frozen=True)
+class Named:
+    """Any other solver that cvxpy has, by its cvxpy name, with options passed on as they are."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the options as given."""
+        return dict(self.options)
+
+
+def _check_time_limit(seconds: float | None) -> None:
+    if seconds is not None and not seconds >= 0:
+        raise InvalidArgument("time_limit", f"is {seconds}", "seconds ≥ 0, or None", seconds)
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How well an answer meets the optimality conditions, computed by us from its numbers.
+
+    All are absolute and in the units of the compiled program; the last three are None for
+    mixed-integer programs, which have no duals, and for `Named` solvers.
+
+    Attributes
+    ----------
+    primal : largest violation of a constraint, a bound or integrality.
+    dual : largest violation of stationarity or of a multiplier's sign.
+    complementarity : largest product of a multiplier and its slack.
+    gap : difference of the primal and the dual objective.
+    """
+
+    primal: float
+    dual: float | None = None
+    complementarity: float | None = None
+    gap: float | None = None
+
+    def largest(self) -> float:
+        """Return the largest of the residuals that are known."""
+        parts = (self.primal, self.dual, self.complementarity, self.gap)
+        return max(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What a solver call brought; nothing is stored on the problem but the variables' values.
+
+    Attributes
+    ----------
+    status : how it ended, with advice.
+    value : the objective at the returned point, or None without a point.
+    primal : values by variable name.
+    duals : multipliers by constraint name (its label where set), in cvxpy's sign: ≥ 0 for
+        inequalities. Empty for mixed-integer programs.
+    farkas : for an infeasible linear program a ray by constraint name that proves it, checked by
+        us: the same combination of the constraints has no solution. None where none was found.
+    residuals : recomputed by us; None without a point.
+    bound : for mixed-integer programs the solver's bound on the optimal value (its word, not ours).
+    solver, version, options : what ran.
+    compile_seconds, seconds : in cvxpy, and in the solver (all runs).
+    iterations : of the solver.
+    """
+
+    status: Status
+    value: float | None
+    primal: Mapping[str, Array]
+    duals: Mapping[str, Array]
+    farkas: Mapping[str, Array] | None
+    residuals: Residuals | None
+    bound: float | None
+    solver: str
+    version: str
+    options: Mapping[str, Any]
+    compile_seconds: float
+    seconds: float
+    iterations: int
+
+    def __repr__(self) -> str:
+        residual = "" if self.residuals is None else f", residuals ≤ {self.residuals.largest():.1e}"
+        value = "" if self.value is None else f", value {self.value:.9g}"
+        return (
+            f"Solved({self.status.name}{value}{residual}, {self.solver} {self.version}, "
+            f"{self.iterations} iterations, {self.seconds:.3g} s)"
+        )
