@@ -88,12 +88,30 @@ _HOME: dict[str, tuple[str, ...]] = {
     "iirl_opt.programs.sets": ("Ball", "RewardBox", "RewardSimplex", "RewardSolution"),
     "iirl_opt.programs.rewards": ("AffineClass", "FeasibleRewards", "Violation"),
     "iirl_opt.programs.occupancy": ("OccupancyMeasure", "OccupancySolution", "budget"),
+    "iirl_opt.programs.affine": (
+        "Environment",
+        "affine_distance",
+        "affine_halfspaces",
+        "ideal_environment",
+        "strict_environment",
+    ),
+    "iirl_opt.programs.verify": (
+        "Verdict",
+        "VerificationReport",
+        "prove_inclusion",
+        "verify_affine",
+    ),
+    "iirl_opt.programs.proof": ("certify",),
+    "iirl_opt.programs.realise": ("NotRealisable", "realise", "satisfies_condition_b"),
+    "iirl_opt.programs.identify": ("Identification", "VerificationProtocol", "identify"),
+    "iirl_opt.certificate": ("Certificate", "read_certificate"),
     "iirl_opt.programs.commitment": (
         "Commitment",
         "Guarantee",
         "StackelbergCommitment",
         "commit",
     ),
+    "iirl_opt.claims": ("Claim", "Outcome", "run_claims"),
     "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "interact", "regret"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -114,6 +132,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from iirl_opt.certificate import Certificate as Certificate
+    from iirl_opt.certificate import read_certificate as read_certificate
+    from iirl_opt.claims import *  # noqa: F403
     from iirl_opt.errors import *  # noqa: F403
     from iirl_opt.follower import *  # noqa: F403
     from iirl_opt.game.generate import *  # noqa: F403
@@ -125,8 +146,16 @@ if TYPE_CHECKING:
     from iirl_opt.game.values import *  # noqa: F403
     from iirl_opt.learn.interactive import *  # noqa: F403
     from iirl_opt.observation import *  # noqa: F403
+    from iirl_opt.programs.affine import *  # noqa: F403
     from iirl_opt.programs.commitment import *  # noqa: F403
+    from iirl_opt.programs.identify import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403
+    from iirl_opt.programs.proof import *  # noqa: F403
+    from iirl_opt.programs.realise import *  # noqa: F403
     from iirl_opt.programs.rewards import *  # noqa: F403
     from iirl_opt.programs.sets import *  # noqa: F403
+    from iirl_opt.programs.verify import Verdict as Verdict
+    from iirl_opt.programs.verify import VerificationReport as VerificationReport
+    from iirl_opt.programs.verify import prove_inclusion as prove_inclusion
+    from iirl_opt.programs.verify import verify_affine as verify_affine
     from iirl_opt.solver import *  # noqa: F403

@@ -73,7 +73,7 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("iirl-opt: interrupted", err=True)
         return INTERRUPTED
-    except (errors.SolverProblem, errors.OnlyConstantRewards) as problem:
+    except (errors.SolverProblem, errors.OnlyConstantRewards, errors.NotExact) as problem:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return NO_ANSWER
     except (errors.IIRLError, OSError) as problem:
@@ -271,6 +271,124 @@ def export(
         for path in written:
             say(f"wrote {path}" if kept else path.read_text().rstrip())
     return ANSWERED
+
+
+@app.command()
+def verify(
+    file: File,
+    seed: Seed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Judge a reward hypothesis by one answer: confirmed, refuted or inconclusive, with a proof."""
+    from iirl_opt import library
+    from iirl_opt.programs.proof import certify
+    from iirl_opt.programs.verify import Verdict
+
+    problem = library.read_model(file, discount=discount, game_seed=seed)
+    report = library.verification(problem)
+    certificate = certify(report)
+    quantities = library.answer(problem).quantities
+    as_stated = discount is None and seed is None
+    findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
+    result = {
+        **_head("verify", problem),
+        "verdict": report.verdict.name.lower(),
+        "angle": report.angle,
+        "reason": report.evidence,
+        "assumptions": list(report.assumptions),
+        "certificate": None if certificate is None else json.loads(certificate.to_json()),
+        "expectations": [asdict(finding) for finding in findings],
+    }
+    say = _report(result, as_json)
+    say(f"{problem.title}\n")
+    say(str(report))
+    if certificate is not None:
+        exact = "in rationals" if not certificate.inexact else "in floating point"
+        checked = certificate.check(exact=not certificate.inexact)
+        say(f"  proof: {certificate.kind}, {'checked' if checked else 'NOT VALID'} {exact}")
+    _say_findings(findings, say)
+    _keep(result, out, say)
+    if out is not None and certificate is not None:
+        say(f"wrote {_write(out / 'certificate.json', certificate.to_json())}")
+    if findings:
+        return ANSWERED if all(finding.met for finding in findings) else UNMET
+    return NO_ANSWER if report.verdict is Verdict.INCONCLUSIVE else ANSWERED
+
+
+@app.command()
+def recheck(
+    file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
+    exact: Annotated[bool, typer.Option("--exact", help="In rational arithmetic.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Nothing here is random.")] = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Check a certificate by arithmetic alone: no solver is loaded."""
+    from iirl_opt.certificate import read_certificate
+
+    certificate = read_certificate(file)
+    outcome = certificate.check(exact=exact)
+    result = {
+        "format": RESULT_FORMAT,
+        "command": "recheck",
+        "file": file.name,
+        "kind": certificate.kind,
+        "claim": certificate.claim,
+        "source": certificate.source,
+        "exact": exact,
+        "holds": bool(outcome),
+        "reasons": list(outcome.reasons),
+    }
+    say = _report(result, as_json)
+    say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
+    say(f"{'proved' if outcome else 'NOT PROVED'} {'in rationals' if exact else 'in floats'}")
+    for reason in outcome.reasons:
+        say(f"  {reason}")
+    _keep(result, out, say)
+    return ANSWERED if outcome else UNMET
+
+
+@app.command()
+def claims(
+    file: Annotated[
+        str | None, typer.Argument(help="A Python file with a list `claims` of your own.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Instances to draw for each.")] = 25,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Try every statement of the paper: status, instances tried, counterexample."""
+    from iirl_opt.claims import PAPER, read_claims, run_claims
+
+    say = _silent if as_json else typer.echo
+    tried = PAPER if file is None else read_claims(file)
+    width = max((len(claim.name) for claim in tried), default=0)
+    records: list[dict[str, Any]] = []
+    for claim in tried:
+        (result,) = run_claims([claim], examples=examples, seed=seed)
+        record = result.record()
+        records.append(record)
+        count = f"{result.failures} of {result.instances} fail"
+        shown = record["counterexample"] or ""
+        if shown and result.agrees and not claim.model:
+            shown = "(in code)"
+        mark = "ok " if result.agrees else "NOT SO"
+        say(f"{mark} {claim.name:<{width}}  {claim.status:<17}  {count:<15} {shown}".rstrip())
+        say(f"      {claim.place}: {claim.statement}")
+        if result.evidence:
+            say(f"      {'counterexample' if shown else 'last instance'}: {result.evidence}")
+    unmet = sum(not record["agrees"] for record in records)
+    document = {"examples": examples, "seed": seed, "unmet": unmet, "claims": records}
+    if as_json:
+        typer.echo(json.dumps(document, allow_nan=False))
+    say(f"{len(records)} claims, {unmet} not as their status says")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        say(f"wrote {_write(out / 'claims.json', json.dumps(document, indent=1))}")
+    return UNMET if unmet else ANSWERED
 
 
 @app.command()

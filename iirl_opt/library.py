@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import iirl_opt
-from iirl_opt.errors import FileProblem, Infeasible, NotAProduct
+from iirl_opt.errors import FileProblem, IIRLError, Infeasible, NotAProduct
 from iirl_opt.formats import model
 from iirl_opt.formats.problem import Problem, Row, read_problem
 from iirl_opt.game.values import evaluate
@@ -25,6 +25,7 @@ from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.programs.rewards import AffineClass, FeasibleRewards
 from iirl_opt.programs.sets import RewardBox, RewardDomain, RewardSimplex
+from iirl_opt.programs.verify import Verdict, VerificationReport, verify_affine
 from iirl_opt.solver import Solved
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "program",
     "read_model",
     "shipped_models",
+    "verification",
 ]
 
 Array = NDArray[np.float64]
@@ -379,8 +381,10 @@ def _commitment(problem: Problem, question: model.CommitmentQuestion) -> Answer:
 
 
 def _affine(problem: Problem, question: model.AffineQuestion) -> Answer:
+    if question.ask == "verify":
+        return _verify(problem, question)
     feasible = _feasible(problem)
-    hypothesis = problem.vector(question.hypothesis, "question.hypothesis")
+    hypothesis = problem.vector(question.hypothesis or {}, "question.hypothesis")
     wrong = feasible.violations(hypothesis)
     quantities = {
         "explains": float(not wrong),
@@ -393,6 +397,44 @@ def _affine(problem: Problem, question: model.AffineQuestion) -> Answer:
         )
         quantities["truth_feasible"] = float(feasible.contains(problem.truth))
     return Answer(quantities, {"violations": [violation._asdict() for violation in wrong]})
+
+
+def verification(problem: Problem) -> VerificationReport:
+    """Return the report on the hypothesis of a verification problem.
+
+    Raises
+    ------
+    FileProblem
+        The question is another, or the game is no environment, or nothing was answered.
+    """
+    question = problem.question
+    if not isinstance(question, model.AffineQuestion) or question.ask != "verify":
+        raise FileProblem(problem.path, "does not ask to verify", key="question.ask")
+    if problem.environment is None:
+        raise FileProblem(problem.path, "needs [game.environment]", key="game")
+    if len(problem.observations) != 1:
+        raise FileProblem(problem.path, "needs exactly one answer", key="observation")
+    stated = question.hypothesis
+    hypothesis = (
+        problem.environment.reward
+        if stated is None
+        else problem.vector(stated, "question.hypothesis")
+    )
+    seen = problem.observations[0]
+    response = seen.played if seen.whole else seen.pi2
+    try:
+        return verify_affine(hypothesis, problem.environment, response)
+    except IIRLError as error:
+        raise FileProblem(problem.path, str(error), key="question.hypothesis") from error
+
+
+def _verify(problem: Problem, question: model.AffineQuestion) -> Answer:
+    report = verification(problem)
+    quantities = {verdict.name.lower(): float(verdict is report.verdict) for verdict in Verdict}
+    if report.angle is not None:
+        quantities["angle"] = report.angle
+    evidence = {"report": str(report), "assumptions": list(report.assumptions)}
+    return Answer(quantities, evidence)
 
 
 ANSWERS: Mapping[type, Callable[[Problem, Any], Answer]] = {

@@ -37,11 +37,13 @@ class Observation:
     pi1 : the commitment, shape (S, A).
     pi2 : the response, shape (S, B); uniform over the mask where the whole optimal set was seen.
     played : which actions are known to be optimal, shape (S, B).
+    whole : whether these are known to be all of them.
     """
 
     pi1: Array
     pi2: Array
     played: NDArray[np.bool_]
+    whole: bool = False
 
 
 def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observation:
@@ -60,7 +62,8 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     """
     commitment = game.check_leader_policy(pi1)
     answer = as_floats(response, "response")
-    if np.asarray(response).dtype == bool:
+    whole = np.asarray(response).dtype == bool
+    if whole:
         shape = (game.n_states, game.n_follower_actions)
         if answer.shape != shape:
             raise InvalidObservation("response", f"has shape {answer.shape}", f"{shape}", answer)
@@ -75,7 +78,7 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     played = pi2 > 0
     for array in (commitment, pi2, played):
         array.flags.writeable = False
-    return Observation(commitment, pi2, played)
+    return Observation(commitment, pi2, played, whole)
 
 
 @dataclass(frozen=True, eq=False)

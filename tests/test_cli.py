@@ -201,3 +201,51 @@ def test_every_command_takes_json_seed_and_out(command: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["command"] == command
     assert json.loads((tmp_path / "result.json").read_text())["command"] == command
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "kind"),
+    [
+        ("ideal-5", "confirmed", "inclusion"),
+        ("strict-4", "confirmed", "angle bound"),
+        ("strict-4-refuted", "refuted", "violation"),
+        ("ideal-5-mixed-ties", "inconclusive", "witness"),
+    ],
+)
+def test_verify_gives_a_verdict_and_a_proof_that_recheck_accepts(
+    name: str, verdict: str, kind: str, tmp_path: Path
+) -> None:
+    done = iirl("verify", name, "--json", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["verdict"], result["certificate"]["kind"]) == (verdict, kind)
+    exact = () if name == "strict-4" else ("--exact",)
+    again = iirl("recheck", tmp_path / "certificate.json", *exact)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "proved" in again.stdout
+
+
+def test_recheck_loads_no_solver_and_refuses_an_edit(tmp_path: Path) -> None:
+    assert iirl("verify", "strict-4-refuted", "--out", tmp_path).returncode == 0
+    proof = tmp_path / "certificate.json"
+    code = (
+        "import sys; from iirl_opt.cli import run; "
+        f"run(['recheck', {str(proof)!r}, '--exact']); "
+        "print([m for m in ('cvxpy', 'highspy', 'networkx', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+    proof.write_text(proof.read_text().replace('"state": 3', '"state": 2'))
+    assert iirl("recheck", proof).returncode == 2
+    inexact = tmp_path / "float"
+    assert iirl("verify", "strict-4", "--out", inexact).returncode == 0
+    refused = iirl("recheck", inexact / "certificate.json", "--exact")
+    assert refused.returncode == 3
+    assert "no exact numbers" in refused.stderr
+
+
+def test_an_inconclusive_verdict_without_expectations_is_no_answer(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[1] / "models/affine_equivalence/ideal-5-mixed-ties.toml"
+    path = tmp_path / "model.toml"
+    path.write_text(shipped.read_text().split("[[expect]]")[0])
+    assert iirl("verify", path).returncode == 3

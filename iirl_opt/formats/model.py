@@ -77,6 +77,16 @@ class IntroductoryGame(_Table, tag_field="name", tag="introductory_game"):
     """The mazes of Figure 1 as one game: see `iirl_opt.introductory_game`."""
 
 
+class Environment(_Table):
+    """The test of a hypothesis: see `iirl_opt.ideal_environment`, `iirl_opt.strict_environment`."""
+
+    kind: Literal["ideal", "strict"]
+    reward: dict[str, Number]
+    epsilon: float | None = None
+    planning_tolerance: float | None = None
+    rational: bool = False
+
+
 class Game(_Table):
     """The game, from exactly one of its sources: see `SOURCES`."""
 
@@ -89,10 +99,11 @@ class Game(_Table):
     kernel: list[list[list[list[Number]]]] | None = None
     grid: Grid | None = None
     generator: RandomGame | MazeMaker | IntroductoryGame | None = None
+    environment: Environment | None = None
     file: str | None = None
 
 
-SOURCES = ("transitions", "kernel", "grid", "generator", "file")
+SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")
 
 
 class JointReward(_Table):
@@ -191,10 +202,10 @@ class CommitmentQuestion(_Table, tag_field="family", tag="commitment"):
 
 
 class AffineQuestion(_Table, tag_field="family", tag="affine_equivalence"):
-    """Whether a hypothesis explains the observations, and what else does."""
+    """Whether a hypothesis explains the observations, or passes the test of its environment."""
 
-    hypothesis: dict[str, float]
-    ask: Literal["explains"] = "explains"
+    hypothesis: dict[str, float] | None = None
+    ask: Literal["explains", "verify"] = "explains"
 
 
 Question = (

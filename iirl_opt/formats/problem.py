@@ -7,7 +7,7 @@ file and key. Labels are matched by their text, which is how a TOML key writes t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -29,9 +29,10 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
 from iirl_opt.game.kernel import as_fraction
 from iirl_opt.game.labels import Labels
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import from_labels
 from iirl_opt.observation import Observation, observe
+from iirl_opt.programs.affine import Environment, ideal_environment, strict_environment
 
 __all__ = ["Problem", "Row", "read_problem"]
 
@@ -83,6 +84,7 @@ class Problem:
     rows : the user's own rows.
     expect : the expected quantities.
     decpomdp : the ``.dpomdp`` file behind the game, whose convention its values are reported in.
+    environment : the test that the game is, of a verification problem.
     """
 
     path: Path
@@ -98,6 +100,7 @@ class Problem:
     rows: tuple[Row, ...] = ()
     expect: tuple[model.Expect, ...] = ()
     decpomdp: dpomdp.DecPOMDP | None = None
+    environment: Environment | None = None
 
     def reported(self, values: Array) -> Array:
         """Return values (S,) in the convention of the file behind the game."""
@@ -174,6 +177,7 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
         ),
         expect=tuple(document.expect),
         decpomdp=made.decpomdp if document.reward is None else None,
+        environment=made.environment,
     )
 
 
@@ -185,6 +189,7 @@ class _Made:
     reward: Array | None = None
     grid: GridGame | None = None
     decpomdp: dpomdp.DecPOMDP | None = None
+    environment: Environment | None = None
 
 
 def _game(path: Path, table: model.Game, discount: Any) -> _Made:
@@ -192,7 +197,7 @@ def _game(path: Path, table: model.Game, discount: Any) -> _Made:
     gamma = table.discount if discount is None else discount
     source = next(name for name in model.SOURCES if getattr(table, name) is not None)
     own = {
-        "states": ("transitions", "kernel"),
+        "states": ("transitions", "kernel", "environment"),
         "leader_actions": ("transitions", "kernel"),
         "follower_actions": ("transitions", "kernel"),
         "start": ("transitions", "kernel"),
@@ -200,7 +205,7 @@ def _game(path: Path, table: model.Game, discount: Any) -> _Made:
     for key, sources in own.items():
         if getattr(table, key) is not None and source not in sources:
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
-    if gamma is None and source in ("transitions", "kernel", "grid"):
+    if gamma is None and source in ("transitions", "kernel", "grid", "environment"):
         raise FileProblem(path, "is missing", key="game.discount")
     try:
         return _sources(path, table, source, gamma)
@@ -255,6 +260,8 @@ def _sources(path: Path, table: model.Game, source: str, gamma: Any) -> _Made:
             raise FileProblem(path, "is fixed at 0.9 for this generator", key="game.discount")
         intro = introductory_game()
         return _Made(intro.game, intro.reward, intro)
+    if table.environment is not None:
+        return _environment(path, table, table.environment, gamma)
     start = table.start if table.start != "uniform" else None
     if table.kernel is not None:
         return _Made(
@@ -268,6 +275,36 @@ def _sources(path: Path, table: model.Game, source: str, gamma: Any) -> _Made:
             )
         )
     return _Made(_from_transitions(path, table, gamma, start))
+
+
+def _environment(path: Path, table: model.Game, test: model.Environment, gamma: Any) -> _Made:
+    """Return the environment of a hypothesis as a game, with the names of the states."""
+    names = list(test.reward) if table.states is None else table.states
+    states = Labels(names, "state")
+    entries = [Fraction(0)] * len(states)
+    for name, value in test.reward.items():
+        key = f"game.environment.reward.{name}"
+        entries[_lookup(path, states, name, key)] = _number(path, value, key)
+    reward = np.array(entries, dtype=object)
+    if test.kind == "ideal":
+        environment = ideal_environment(reward, gamma)
+    else:
+        environment = strict_environment(
+            reward,
+            gamma,
+            test.epsilon,
+            planning_tolerance=test.planning_tolerance,
+            rational=test.rational,
+        )
+    mdp = environment.mdp
+    named = MDP(
+        mdp.matrix if mdp.rational is None else mdp.rational.rows.kernel(mdp.n_states),
+        mdp.discount if mdp.rational is None else mdp.rational.discount,
+        states=states,
+        actions=("b1", "b2"),
+    )
+    environment = replace(environment, mdp=named)
+    return _Made(environment.game, environment=environment)
 
 
 def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:

@@ -113,12 +113,13 @@ class OccupancySolution:
 
     @property
     def certificate(self) -> Optimality:
-        """The proof that no measure within the constraints earns more, for anyone to check."""
+        """The proof that no measure within the constraints earns more, for anyone to check.
+
+        In floating point; its `repair` looks for exact numbers.
+        """
         side = self.side
         return Optimality(
             instance=Instance.of(self.game),
-            claim=f"no joint policy within the side constraints earns more than {self.value!r}",
-            source="weak duality of the occupancy program (Puterman 1994, section 6.9)",
             rows=side.rows.rows,
             bounds=side.rows.bounds,
             equal=side.rows.equal,
@@ -269,8 +270,6 @@ class OccupancyMeasure:
         paid += side.rows.bounds @ side.prices + side.rows.right @ side.equal_prices
         return Infeasibility(
             instance=Instance.of(self.game),
-            claim="no joint policy meets the side constraints",
-            source="Farkas' lemma on the occupancy program",
             rows=side.rows.rows,
             bounds=side.rows.bounds,
             equal=side.rows.equal,

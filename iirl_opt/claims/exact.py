@@ -1,0 +1,272 @@
+"""Exact arithmetic on small rational games: the definitions behind the claims.
+
+Everything is in `fractions.Fraction` and by definition: values by elimination, optimal policies by
+comparison with every deterministic policy, cones by a simplex method with Bland's rule. It is
+meant for a few states, shares no arithmetic with the rest of the library, and knows no tolerance.
+
+A follower's problem is a kernel (S, n, S) of Fractions, what a commitment leaves; a reward is a
+vector (S,) of Fractions; a deterministic policy is a tuple of S choices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import NotExact
+from iirl_opt.game.mdp import TwoAgentMDP
+
+__all__ = [
+    "Choices",
+    "Exact",
+    "affine_class_holds",
+    "complement",
+    "constraint_rows",
+    "discount_of",
+    "exact",
+    "in_affine_class",
+    "in_cone",
+    "is_constant",
+    "joint_problem",
+    "kernel_of",
+    "leave",
+    "optimal_policies",
+    "policies_of",
+    "policy_values",
+    "simplex_vertices",
+    "solve",
+    "stochastic",
+    "vectors",
+]
+
+Exact: TypeAlias = NDArray[Any]  # Fractions
+Choices: TypeAlias = tuple[int, ...]
+
+LARGEST_DENOMINATOR = 10**6
+
+
+def exact(numbers: ArrayLike) -> Exact:
+    """Return numbers as Fractions; a float is read as the nearest one with a short denominator."""
+    array = np.asarray(numbers)
+    out = np.empty(array.shape, dtype=object)
+    for at, x in np.ndenumerate(array):
+        rounded = isinstance(x, float | np.floating)
+        number = Fraction(float(x)) if rounded else Fraction(int(x) if array.dtype != object else x)
+        out[at] = number.limit_denominator(LARGEST_DENOMINATOR) if rounded else number
+    return out
+
+
+def discount_of(game: TwoAgentMDP) -> Fraction:
+    """Return the exact discount of a rational game."""
+    if game.rational is None:
+        raise NotExact("game")
+    return game.rational.discount
+
+
+def kernel_of(game: TwoAgentMDP) -> Exact:
+    """Return the exact kernel (S, A, B, S) of a rational game."""
+    if game.rational is None:
+        raise NotExact("game")
+    n_rows = game.n_states * game.n_choices
+    kernel = np.full((n_rows, game.n_states), Fraction(0))
+    for i in range(n_rows):
+        for j, p in game.rational.rows.row(i).items():
+            kernel[i, j] = p
+    return kernel.reshape(*game.shape, game.n_states)
+
+
+def leave(kernel: Exact, pi1: Exact) -> Exact:
+    """Return the problem (S, B, S) that a commitment (S, A) leaves to the follower."""
+    mixed: Exact = (pi1[:, :, None, None] * kernel).sum(axis=1)
+    return mixed
+
+
+def joint_problem(kernel: Exact) -> Exact:
+    """Return the problem (S, A·B, S) of one planner who chooses both actions."""
+    return kernel.reshape(kernel.shape[0], -1, kernel.shape[0])
+
+
+def policies_of(n_states: int, n_actions: int) -> list[Choices]:
+    """Return every deterministic policy."""
+    return list(product(range(n_actions), repeat=n_states))
+
+
+def stochastic(choices: Sequence[int], n_actions: int) -> Exact:
+    """Return a deterministic policy as an array (S, n)."""
+    return exact(np.eye(n_actions, dtype=int)[list(choices)])
+
+
+def solve(matrix: Exact, right: Exact) -> Exact:
+    """Return the solution of a regular linear system; `right` is a vector or a matrix."""
+    n = len(matrix)
+    table = np.hstack([matrix, right.reshape(n, -1)])
+    for i in range(n):
+        pivot = next(k for k in range(i, n) if table[k, i] != 0)
+        table[[i, pivot]] = table[[pivot, i]]
+        table[i] = table[i] / table[i, i]
+        for k in range(n):
+            if k != i and table[k, i] != 0:
+                table[k] = table[k] - table[k, i] * table[i]
+    return table[:, n:].reshape(right.shape)
+
+
+def chain(problem: Exact, policy: Exact) -> Exact:
+    """Return the transition matrix (S, S) under a policy (S, n)."""
+    rows: Exact = (policy[:, :, None] * problem).sum(axis=1)
+    return rows
+
+
+def policy_values(problem: Exact, reward: Exact, policy: Exact, discount: Fraction) -> Exact:
+    """Return the values (S,) of a policy (S, n) for a state reward."""
+    return solve(_unit(len(reward)) - discount * chain(problem, policy), reward)
+
+
+def optimal_policies(problem: Exact, reward: Exact, discount: Fraction) -> list[Choices]:
+    """Return every deterministic policy than which none is better from any state."""
+    n_states, n_actions, _ = problem.shape
+    states = np.arange(n_states)
+    every = {
+        choices: solve(_unit(n_states) - discount * problem[states, list(choices)], reward)
+        for choices in policies_of(n_states, n_actions)
+    }
+    best = np.max(list(every.values()), axis=0)
+    return [choices for choices, values in every.items() if (values == best).all()]
+
+
+def constraint_rows(problem: Exact, policy: Exact, discount: Fraction) -> Exact:
+    """Return the printed rows of Theorem 1, ``(P_π − P_b)(I − γ P_π)⁻¹``, shape (B·S, S)."""
+    n_states, n_actions, _ = problem.shape
+    own = chain(problem, policy)
+    inverse = solve(_unit(n_states) - discount * own, _unit(n_states))
+    rows = [(own - problem[:, b]) @ inverse for b in range(n_actions)]
+    return np.vstack(rows)
+
+
+def is_constant(reward: Exact) -> bool:
+    """Return whether a reward is constant."""
+    return bool((reward == reward[0]).all())
+
+
+def complement(*vectors: Exact) -> list[Exact]:
+    """Return an orthogonal basis, of any lengths, of what is orthogonal to the vectors."""
+    span: list[Exact] = []
+
+    def rest(x: Exact) -> Exact:
+        for y in span:
+            x = x - (x @ y) / (y @ y) * y
+        return x
+
+    for vector in vectors:
+        new = rest(vector)
+        if (new != 0).any():
+            span.append(new)
+    given = len(span)
+    for unit in _unit(len(vectors[0])):
+        new = rest(unit)
+        if (new != 0).any():
+            span.append(new)
+    return span[given:]
+
+
+def in_cone(rows: Exact, target: Exact) -> bool:
+    """Return whether a vector is a combination of the rows with weights ≥ 0.
+
+    By the lemma of Farkas that is whether ``rows·x ≥ 0`` implies ``target·x ≥ 0``.
+    """
+    n_rows, n = rows.shape
+    sign = exact(np.where(target < 0, -1, 1))
+    table = np.hstack([rows.T * sign[:, None], (target * sign)[:, None]])
+    table = np.vstack([table, -table.sum(axis=0)])
+    basis = list(range(n_rows, n_rows + n))  # artificial variables, which never come back
+    while True:
+        entering = next((j for j in range(n_rows) if table[-1, j] < 0), None)
+        if entering is None:
+            return bool(table[-1, -1] == 0)
+        ratios = [
+            (table[i, -1] / table[i, entering], basis[i], i)
+            for i in range(n)
+            if table[i, entering] > 0
+        ]
+        _, _, leaving = min(ratios)
+        basis[leaving] = entering
+        table[leaving] = table[leaving] / table[leaving, entering]
+        for i in range(n + 1):
+            if i != leaving and table[i, entering] != 0:
+                table[i] = table[i] - table[i, entering] * table[leaving]
+
+
+def in_affine_class(x: Exact, reward: Exact, *, strict: bool) -> bool:
+    """Return whether ``x = λ1·reward + λ2`` with λ1 ≥ 0, or λ1 > 0 if strict."""
+    if is_constant(x):
+        return not strict or is_constant(reward)
+    if is_constant(reward):
+        return False
+    lie = all(phi @ x == 0 for phi in complement(exact(np.ones(len(x), int)), reward))
+    return bool(lie and _centred(reward) @ x > 0)
+
+
+def affine_class_holds(rows: Exact, reward: Exact) -> bool:
+    """Return whether ``{x : rows·x ≥ 0}`` is the affine class of a reward, λ1 ≥ 0."""
+    if not (rows @ reward >= 0).all() or (rows.sum(axis=1) != 0).any():
+        return False
+    phis = complement(exact(np.ones(len(reward), int)), reward)
+    needed = [*phis, *(-phi for phi in phis), _centred(reward)]
+    nonzero = rows[(rows != 0).any(axis=1)]
+    return all(in_cone(nonzero, target) for target in needed)
+
+
+def simplex_vertices(rows: Exact) -> list[Exact]:
+    """Return the vertices of ``{r : rows·r ≥ 0}`` within the reward simplex.
+
+    Each is the ray on which S − 1 of the rows, or of the signs, are tight. In whole numbers.
+    """
+    n = rows.shape[1]
+    whole = {tuple(map(int, unit)) for unit in np.eye(n, dtype=int)}
+    whole |= {_whole(row) for row in rows if (row != 0).any()}
+    matrix = np.array(sorted(whole), dtype=object)
+    tight = np.array(list(combinations(matrix, n - 1)), dtype=object).reshape(-1, n - 1, n)
+    rays = np.stack([(-1) ** j * _determinant(np.delete(tight, j, 2)) for j in range(n)], axis=1)
+    rays = rays * np.sign(rays.sum(axis=1))[:, None]
+    within = (rays @ matrix.T >= 0).all(axis=1) & (rays != 0).any(axis=1)
+    found = {tuple(Fraction(x, sum(ray)) for x in ray) for ray in rays[within]}
+    return [np.array(vertex, dtype=object) for vertex in sorted(found)]
+
+
+def _unit(n: int) -> Exact:
+    return exact(np.eye(n, dtype=int))
+
+
+def _centred(reward: Exact) -> Exact:
+    centred: Exact = reward - reward.sum() / len(reward)
+    return centred
+
+
+def _whole(row: Exact) -> tuple[int, ...]:
+    """Return the row as whole numbers without a common divisor."""
+    common = math.lcm(*(x.denominator for x in row))
+    numbers = [int(x * common) for x in row]
+    divisor = math.gcd(*numbers)
+    return tuple(x // divisor for x in numbers)
+
+
+def _determinant(matrices: Exact) -> Exact:
+    """Return the determinants of matrices (…, k, k) by expansion."""
+    if matrices.shape[-1] == 0:
+        return np.ones(matrices.shape[:-2], dtype=object)
+    terms = [
+        (-1) ** j * matrices[..., 0, j] * _determinant(np.delete(matrices[..., 1:, :], j, -1))
+        for j in range(matrices.shape[-1])
+    ]
+    total: Exact = np.sum(terms, axis=0)
+    return total
+
+
+def vectors(rows: Iterable[Iterable[Any]]) -> Exact:
+    """Return rows of numbers or of texts such as ``"1/3"`` as Fractions."""
+    return np.array([[Fraction(x) for x in row] for row in rows], dtype=object)

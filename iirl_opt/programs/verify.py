@@ -1,0 +1,410 @@
+"""Verifying a hypothesis from one answer in an environment made for it (Corollary 2, repaired).
+
+The printed procedure confirms iff the feasible set is the class of the hypothesis and rejects
+otherwise; that rejects true hypotheses whose ties were broken unfavourably. Here a hypothesis is
+
+* *confirmed* in a strict environment if the answer is b1 everywhere, in an ideal one if the
+  feasible set lies in the class, half-space by half-space (`prove_inclusion`);
+* *refuted* if it does not explain the answer;
+* *inconclusive* otherwise, with another reward that explains the answer as well.
+
+A constant true reward makes every answer optimal, so no answer excludes it; reports say so.
+
+Sources: paper, Corollary 2; the verdicts are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.values import tie_tolerance
+from iirl_opt.observation import Observation, observe
+from iirl_opt.programs.affine import Environment, affine_halfspaces, check_hypothesis, is_constant
+from iirl_opt.programs.rewards import ZERO, AffineClass, FeasibleRewards, Violation
+from iirl_opt.solver import Solver, solve
+
+__all__ = ["Inclusion", "Verdict", "VerificationReport", "prove_inclusion", "verify_affine"]
+
+Array = NDArray[np.float64]
+
+# A program is zero within this, half-spaces being scaled to entries of one.
+PROVED = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Inclusion:
+    """Whether every feasible reward x has ``h · x ≥ 0`` for all half-spaces h; true if proved.
+
+    Attributes
+    ----------
+    halfspaces : h, shape (H, S), each scaled to a largest entry of one.
+    multipliers : y, shape (H, T, S, B), or None where a witness was found. With A_t the rows
+        ``γ (P_t − P_{t,b})`` in the order (s, b), ``h = Σ_t (I − γ P_t)^{−T} A_tᵀ y_t``, and y ≥ 0
+        but at actions known to be optimal, whose rows are equations.
+    witness : a feasible reward in [−1, 1] outside a half-space, or None.
+    outside : the position of that half-space.
+    value : ``h · witness``, or 0.
+    residual : the largest error of the equation above.
+    """
+
+    halfspaces: Array
+    multipliers: Array | None
+    witness: Array | None
+    outside: int | None
+    value: float
+    residual: float
+
+    def __bool__(self) -> bool:
+        return self.witness is None
+
+
+def prove_inclusion(
+    feasible: FeasibleRewards, halfspaces: ArrayLike, *, solver: Solver | None = None
+) -> Inclusion:
+    """Prove that all feasible state rewards lie in half-spaces, or find one that does not.
+
+    For each half-space ``min h · r`` over the lifted rows and ``−1 ≤ r ≤ 1``, which is feasible and
+    bounded. A negative optimum is a witness, and the search stops; at zero the duals are the proof.
+    A half-space that is itself one of the rows needs no program.
+
+    Parameters
+    ----------
+    halfspaces : shape (H, S), none of them zero.
+
+    Raises
+    ------
+    InvalidArgument
+
+    **Source** Farkas' lemma. **Cost** at most one LP a half-space, compiled once; the rows in dense
+    form, one linear system an episode.
+    """
+    n_states = feasible.game.n_states
+    h = np.asarray(halfspaces, dtype=float)
+    if h.ndim != 2 or h.shape[1] != n_states or not np.isfinite(h).all():
+        raise InvalidArgument("halfspaces", f"have shape {h.shape}", f"finite (H, {n_states})", h)
+    sizes = np.abs(h).max(axis=1, keepdims=True)
+    if not sizes.all():
+        raise InvalidArgument("halfspaces", "hold a zero row", "rows that are not zero", h)
+    h = h / sizes
+    faces = [_Faces.of(feasible.game, o) for o in feasible.observations]
+    multipliers = np.zeros((len(h), len(faces), n_states, feasible.game.n_follower_actions))
+    program, objective, r = _box_program(faces, n_states)
+    for i, row in enumerate(h):
+        y = _as_one_row(faces, row)
+        if y is None:
+            objective.value = row
+            solved = solve(program, solver)
+            assert solved.value is not None
+            if solved.value < -PROVED:
+                witness, value = np.asarray(r.value), float(row @ r.value)
+                return Inclusion(h, None, witness, i, value, 0.0)
+            y = np.array([f.multipliers(t, solved.duals) for t, f in enumerate(faces)])
+        multipliers[i] = y.reshape(multipliers[i].shape)
+    combined = np.zeros_like(h)
+    for t, face in enumerate(faces):
+        combined += multipliers[:, t].reshape(len(h), face.size.size) @ face.explicit
+    residual = float(np.abs(combined - h).max(initial=0.0))
+    return Inclusion(h, multipliers, None, None, 0.0, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class _Faces:
+    """The rows ``γ (P_t − P_{t,b}) V ≥ 0`` of one episode in the order (s, b), tied ones ``= 0``.
+
+    Attributes
+    ----------
+    flow : ``I − γ P_t``.
+    rows : unscaled, (S·B, S).
+    size : the largest entry of each row; zero for a row that says nothing.
+    tied : which rows are equations.
+    """
+
+    flow: Any
+    rows: Any
+    size: Array
+    tied: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, game: TwoAgentMDP, observation: Observation) -> _Faces:
+        mdp = game.follower_mdp(observation.pi1)
+        chain = sp.csr_array(mdp.chain(observation.pi2))
+        state = np.repeat(np.arange(game.n_states), mdp.n_actions)
+        rows: Any = sp.csr_array(chain[state] - sp.csr_array(mdp.matrix))
+        rows.data[np.abs(rows.data) < ZERO] = 0.0
+        rows.eliminate_zeros()
+        rows = rows * game.discount
+        size = abs(rows).max(axis=1)
+        size = (size.toarray() if is_sparse(size) else np.asarray(size)).ravel()
+        flow = sp.eye_array(game.n_states, format="csr") - game.discount * chain
+        return cls(flow, rows, size, observation.played.ravel())
+
+    @cached_property
+    def explicit(self) -> Array:
+        """The rows over rewards, ``rows (I − γ P_t)⁻¹``, dense."""
+        return np.asarray(np.linalg.solve(self.flow.toarray().T, self.rows.toarray().T).T)
+
+    def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the positions of rows that are inequalities, and equations."""
+        told = self.size > 0
+        return np.flatnonzero(told & ~self.tied), np.flatnonzero(told & self.tied)
+
+    def scaled(self, which: NDArray[np.int64]) -> Any:
+        return sp.diags_array(1 / self.size[which], format="csr") @ self.rows[which]
+
+    def multipliers(self, t: int, duals: Any) -> Array:
+        """Return y of the unscaled rows from the duals of the scaled ones."""
+        y = np.zeros(self.size.size)
+        free, tied = self.parts()
+        if free.size:
+            y[free] = np.maximum(duals[f"optimal[{t}]"], 0.0) / self.size[free]
+        if tied.size:
+            y[tied] = -duals[f"tied[{t}]"] / self.size[tied]
+        return y
+
+
+def _box_program(
+    faces: list[_Faces], n_states: int
+) -> tuple[cp.Problem, cp.Parameter, cp.Variable]:
+    """Return ``min h · r`` over the rows and the box, its objective a parameter."""
+    r, h = cp.Variable(n_states, name="r"), cp.Parameter(n_states)
+    limits = [(r >= -1).set_label("box below"), (r <= 1).set_label("box above")]
+    for t, face in enumerate(faces):
+        v = cp.Variable(n_states, name=f"V[{t}]")
+        limits.append((face.flow @ v == r).set_label(f"values[{t}]"))
+        free, tied = face.parts()
+        if free.size:
+            limits.append((face.scaled(free) @ v >= 0).set_label(f"optimal[{t}]"))
+        if tied.size:
+            limits.append((face.scaled(tied) @ v == 0).set_label(f"tied[{t}]"))
+    return cp.Problem(cp.Minimize(h @ r), limits), h, r
+
+
+def _as_one_row(faces: list[_Faces], h: Array) -> Array | None:
+    """Return multipliers (T, S·B) that make h of a single row, if it is a multiple of one."""
+    for t, face in enumerate(faces):
+        free, tied = face.parts()
+        told = np.concatenate([free, tied])
+        rows = face.explicit[told]
+        factor = rows @ h / np.maximum((rows * rows).sum(axis=1), 1e-300)
+        error = np.abs(factor[:, None] * rows - h).max(axis=1, initial=0.0)
+        error[: free.size][factor[: free.size] <= 0] = np.inf
+        if told.size and error.min() <= 1e-12:
+            y = np.zeros((len(faces), face.size.size))
+            y[t, told[error.argmin()]] = factor[error.argmin()]
+            return y
+    return None
+
+
+class Verdict(Enum):
+    """What an answer says of a hypothesis; the value of each member is advice."""
+
+    CONFIRMED = (
+        "The true reward is a positive affine image of the hypothesis, within the stated angle "
+        "and under the stated assumptions."
+    )
+    REFUTED = "The hypothesis does not explain the response: see the violation."
+    INCONCLUSIVE = (
+        "The hypothesis explains the response, and so do others: see the witness. Ask for all "
+        "optimal actions, or use a strict environment, which needs no tie rule."
+    )
+
+    @property
+    def advice(self) -> str:
+        """What the verdict means and what to do next."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class VerificationReport:
+    """The verdict on a hypothesis, and all that it rests on.
+
+    Attributes
+    ----------
+    verdict : confirmed, refuted or inconclusive.
+    hypothesis : shape (S,).
+    environment : what the follower faced.
+    observation : its response there.
+    evidence : in one sentence.
+    assumptions : sentences; the verdict holds if all are true.
+    tan_bound : of a confirmed hypothesis the tangent of the angle between it and the truth; None
+        otherwise.
+    multipliers, halfspaces : of a confirmed hypothesis in an ideal environment the proof that the
+        feasible set is the class, as in `Inclusion`.
+    witness : of an inconclusive verdict another reward that explains the response.
+    violation : of a refuted one the action that contradicts the hypothesis.
+    """
+
+    verdict: Verdict
+    hypothesis: Array
+    environment: Environment
+    observation: Observation
+    evidence: str
+    assumptions: tuple[str, ...]
+    tan_bound: float | None = None
+    multipliers: Array | None = None
+    halfspaces: Array | None = None
+    witness: Array | None = None
+    violation: Violation | None = None
+
+    @property
+    def angle(self) -> float | None:
+        """The proved angle in radians, 0 for exact; None where nothing is proved."""
+        return None if self.tan_bound is None else math.atan(self.tan_bound)
+
+    def __str__(self) -> str:
+        angle = "" if self.angle is None else f" within {self.angle:.3g} rad"
+        lines = [f"{self.verdict.name.lower()}{angle}: {self.evidence}"]
+        return "\n".join(lines + [f"  assuming {text}" for text in self.assumptions])
+
+
+def verify_affine(
+    hypothesis: ArrayLike,
+    environment: Environment,
+    response: ArrayLike,
+    *,
+    tolerance: float | None = None,
+    solver: Solver | None = None,
+) -> VerificationReport:
+    """Judge whether the follower's reward is a positive affine image of the hypothesis.
+
+    Parameters
+    ----------
+    hypothesis : shape (S,), of the class that the environment was made for.
+    response : of the follower in the environment: a policy (S, B), deterministic or mixed, or the
+        whole set of optimal actions as a boolean mask (S, B).
+    tolerance : in values of the hypothesis; worse play up to this refutes nothing. By default
+        `tie_tolerance`.
+
+    Raises
+    ------
+    InvalidReward, InvalidArgument
+        The hypothesis is of another class than the environment's reward.
+    InvalidPolicy, InvalidObservation
+
+    **Source** paper, Corollary 2, repaired: it rejects only what does not explain the response.
+    **Cost** arithmetic for a strict environment and for refutations; else `prove_inclusion`.
+    """
+    r = check_hypothesis(hypothesis)
+    owned = AffineClass(environment.reward)
+    both_constant = is_constant(r) and is_constant(environment.reward)
+    if r.shape != environment.reward.shape or not (both_constant or owned.contains(r, strict=True)):
+        raise InvalidArgument(
+            "hypothesis", "is of another class", "a positive affine image of its reward", r
+        )
+    game = environment.game
+    alone = np.ones((game.n_states, 1))
+    observation = observe(game, alone, response)
+    feasible = FeasibleRewards(game).add(observation)
+    whole = np.asarray(response).dtype == bool
+    case = _Case(r, environment, observation, whole)
+    wrong = feasible.violations(r, tolerance=tolerance)
+    if wrong:
+        return case.refuted(
+            wrong[0], f"{wrong[0].gap:.3g} worse than the best under the hypothesis"
+        )
+    if environment.kind == "strict":
+        return case.judge_strict()
+    missing = case.left_out() if whole else None
+    if missing is not None:
+        return case.refuted(missing, "optimal under the hypothesis but not in the set")
+    if whole and observation.played[:, 0].all():
+        # Who has b1 among its optimal actions may answer it everywhere: that alone proves more.
+        first = np.eye(game.n_follower_actions)[np.zeros(game.n_states, dtype=int)]
+        feasible = FeasibleRewards(game).observe(alone, first)
+    found = prove_inclusion(feasible, affine_halfspaces(r), solver=solver)
+    if found:
+        return case.report(
+            Verdict.CONFIRMED,
+            "the feasible set is exactly the class of the hypothesis",
+            tan_bound=0.0,
+            multipliers=found.multipliers,
+            halfspaces=found.halfspaces,
+        )
+    return case.report(
+        Verdict.INCONCLUSIVE,
+        "a reward of another class explains the response too: ties were broken unfavourably",
+        witness=found.witness,
+        halfspaces=found.halfspaces,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A response on trial."""
+
+    hypothesis: Array
+    environment: Environment
+    observation: Observation
+    whole: bool
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        gap = self.environment.gap
+        lines = [f"the follower faced this environment, with discount {self.environment.discount}"]
+        if self.environment.kind == "strict":
+            lines.append(
+                f"the follower errs by less than {gap:.3g} in values, in the unit of the "
+                "hypothesis; no tie rule is needed"
+            )
+        elif self.whole:
+            lines.append("the response holds exactly the optimal actions of the follower")
+        else:
+            lines.append("the response is optimal for the follower; no tie rule is needed")
+        if self.hypothesis.size > 1 and not is_constant(self.hypothesis):
+            lines.append(
+                "the true reward is not constant: every response is optimal for a constant"
+            )
+        return tuple(lines)
+
+    def report(self, verdict: Verdict, evidence: str, **facts: Any) -> VerificationReport:
+        return VerificationReport(
+            verdict,
+            self.hypothesis,
+            self.environment,
+            self.observation,
+            evidence,
+            self.assumptions,
+            **facts,
+        )
+
+    def refuted(self, violation: Violation, how: str) -> VerificationReport:
+        where = f"in state {violation.state!r} action {violation.action!r}"
+        return self.report(Verdict.REFUTED, f"{where}: {how}", violation=violation)
+
+    def judge_strict(self) -> VerificationReport:
+        others = self.observation.played[:, 1:].any(axis=1) & self.environment.telling
+        if not others.any():
+            return self.report(
+                Verdict.CONFIRMED,
+                "the response is b1 everywhere",
+                tan_bound=self.environment.tan_bound,
+            )
+        s = self.environment.mdp.states[int(np.argmax(others))]
+        return self.report(
+            Verdict.INCONCLUSIVE,
+            f"b1 is not played in state {s!r}, by a difference within the tolerance",
+        )
+
+    def left_out(self) -> Violation | None:
+        """Return an action that the hypothesis predicts to be optimal and the mask leaves out."""
+        centred = self.hypothesis - self.hypothesis.mean()
+        gaps = self.environment.discount * self.environment.rows @ centred
+        tied = np.abs(gaps) <= tie_tolerance(self.hypothesis, self.environment.discount)
+        missing = tied[:, None] & ~self.observation.played
+        if not missing.any():
+            return None
+        s, b = np.argwhere(missing)[0]
+        mdp = self.environment.mdp
+        return Violation(0, mdp.states[s], mdp.actions[b], 0.0)
