@@ -87,6 +87,11 @@ def test_followers(tmp_path: Path, table: str, kind: type) -> None:
     assert isinstance(model.follower, kind)
 
 
+def test_numbers_may_be_written_as_fractions(tmp_path: Path) -> None:
+    model = read_model(write(tmp_path, replaced("values = { b = 1 }", 'values = { b = "1/3" }')))
+    np.testing.assert_array_equal(model.truth, [0, 1 / 3])
+
+
 def test_a_reward_of_choices_is_joint_and_later_entries_win(tmp_path: Path) -> None:
     choices = (
         'values = { b = 1 }\nchoices = [{ state = "a", value = 2 }, '
@@ -119,6 +124,8 @@ def test_a_reward_of_choices_is_joint_and_later_entries_win(tmp_path: Path) -> N
         ('"stay", to = { a', '"go", to = { a', "transitions[1]: from='a', leader='x'"),
         ('  { from = "b", to = { b = 1 } },\n', "", "no row for from='b', leader='x'"),
         ("transitions = [", "kernel = 3\ntransitions = [", "game.kernel"),
+        ("values = { b = 1 }", "values = { b = nan }", "reward.values.b: nan is no number"),
+        ("values = { b = 1 }", 'values = { b = "1/0" }', "reward.values.b: '1/0' is no number"),
         ("values = { b = 1 }", "values = { q = 1 }", "reward.values.q: no state is called 'q'"),
         ('family = "learning"', 'family = "lerning"', "question"),
         ("episodes = 2", 'episodes = "two"', "question.episodes: Expected `int`"),

@@ -64,15 +64,16 @@ def affine_halfspaces(reward: ArrayLike) -> SparseRows:
         rest = list(range(1, len(r)))
         low = 0
     rows = []
+    scale = math.lcm(*(x.denominator for x in r))
     for k in rest:
         row = np.full(len(r), Fraction(0), dtype=object)
         if constant:
-            row[low], row[k] = Fraction(-1), Fraction(1)
+            row[low], row[k] = Fraction(1), Fraction(-1)
         else:
             row[low], row[high], row[k] = r[high] - r[k], r[k] - r[low], r[low] - r[high]
-        rows.append(_whole(row))
+        rows.append(row * scale)
     if rows:
-        rows.append(_whole(-np.sum(rows, axis=0)))
+        rows.append(-np.sum(rows, axis=0))
     if not constant:
         rows.append(_whole(centred(r)))
     return SparseRows.of(rows, len(r))

@@ -109,7 +109,7 @@ SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")
 class JointReward(_Table):
     """The reward of one choice, or of several: ``"*"`` stands for every state or action."""
 
-    value: float
+    value: Number
     state: str = "*"
     leader: str = "*"
     follower: str = "*"
@@ -118,8 +118,8 @@ class JointReward(_Table):
 class Reward(_Table):
     """The true reward: by state, or by choice (later entries override earlier ones)."""
 
-    values: dict[str, float] = {}
-    default: float = 0.0
+    values: dict[str, Number] = {}
+    default: Number = 0.0
     choices: list[JointReward] = []
 
 
@@ -160,7 +160,7 @@ class Constraint(_Table, rename={"target": "on"}):
 
     name: str
     target: Literal["reward", "measure"]
-    terms: dict[str, float] = {}
+    terms: dict[str, Number] = {}
     choices: list[JointReward] = []
     at_least: float | None = None
     at_most: float | None = None
@@ -180,8 +180,8 @@ class FeasibleRewardsQuestion(_Table, tag_field="family", tag="feasible_rewards"
     """What is known about the reward from the observations."""
 
     ask: Literal["maximise", "nearest", "contains", "dimension", "centre", "max_margin"]
-    objective: dict[str, float] = {}
-    target: dict[str, float] = {}
+    objective: dict[str, Number] = {}
+    target: dict[str, Number] = {}
     norm: Literal[1, 2] = 1
     domain: Literal["simplex", "box"] = "simplex"
     bound: float = 1.0
@@ -204,7 +204,7 @@ class CommitmentQuestion(_Table, tag_field="family", tag="commitment"):
 class AffineQuestion(_Table, tag_field="family", tag="affine_equivalence"):
     """Whether a hypothesis explains the observations, or passes the test of its environment."""
 
-    hypothesis: dict[str, float] | None = None
+    hypothesis: dict[str, Number] | None = None
     ask: Literal["explains", "verify"] = "explains"
 
 

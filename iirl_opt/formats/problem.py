@@ -112,7 +112,7 @@ class Problem:
             raise FileProblem(self.path, "is missing: this question needs it", key="reward")
         return self.truth
 
-    def vector(self, entries: Mapping[str, float], key: str) -> Array:
+    def vector(self, entries: Mapping[str, model.Number], key: str) -> Array:
         """Return ``{state: number}`` as an array (S,), zero elsewhere."""
         return _by_state(self.path, self.game, entries, key, 0.0)
 
@@ -402,14 +402,16 @@ def _lookup(path: Path, names: Labels, name: str, key: str) -> int:
 
 
 def _by_state(
-    path: Path, game: TwoAgentMDP, entries: Mapping[str, float], key: str, default: float
+    path: Path,
+    game: TwoAgentMDP,
+    entries: Mapping[str, model.Number],
+    key: str,
+    default: model.Number,
 ) -> Array:
-    array = np.full(game.n_states, default)
+    array = np.full(game.n_states, float(_number(path, default, f"{key} by default")))
     for name, value in entries.items():
-        array[_lookup(path, game.states, name, f"{key}.{name}")] = value
-    if not np.isfinite(array).all():
-        name = str(game.states[int(np.argmin(np.isfinite(array)))])
-        raise FileProblem(path, "is not finite", key=f"{key}.{name}")
+        at = _lookup(path, game.states, name, f"{key}.{name}")
+        array[at] = float(_number(path, value, f"{key}.{name}"))
     return array
 
 
@@ -427,7 +429,7 @@ def _by_choice(
             slice(None) if name == "*" else _lookup(path, group, name, f"{key}.choices[{i}].{axis}")
             for group, (axis, name) in zip(groups, names.items(), strict=True)
         )
-        joint[at] = entry.value
+        joint[at] = float(_number(path, entry.value, f"{key}.choices[{i}].value"))
     return joint
 
 

@@ -241,7 +241,8 @@ class VerificationReport:
     tan_bound : of a confirmed hypothesis the tangent of the angle between it and the truth; None
         otherwise.
     multipliers, halfspaces : of a confirmed hypothesis in an ideal environment the proof that the
-        feasible set is the class, as in `Inclusion`.
+        feasible set is the class, as in `Inclusion`: of the answer b1 everywhere where that is
+        among the answers, else of the response.
     witness : of an inconclusive verdict another reward that explains the response.
     violation : of a refuted one the action that contradicts the hypothesis.
     """
@@ -319,8 +320,8 @@ def verify_affine(
     missing = case.left_out() if whole else None
     if missing is not None:
         return case.refuted(missing, "optimal under the hypothesis but not in the set")
-    if whole and observation.played[:, 0].all():
-        # Who has b1 among its optimal actions may answer it everywhere: that alone proves more.
+    if observation.played[:, 0].all():
+        # Who has b1 among its optimal actions may answer it everywhere, which alone is enough.
         first = np.eye(game.n_follower_actions)[np.zeros(game.n_states, dtype=int)]
         feasible = FeasibleRewards(game).observe(alone, first)
     found = prove_inclusion(feasible, affine_halfspaces(r), solver=solver)
