@@ -1,9 +1,10 @@
-"""Verification in two tables: ``python benchmarks/verification.py [--instances N] [--seeds N]``.
+"""Verification in two tables: ``python benchmarks/verification.py [--instances N] [--seeds N] …``.
 
 The strict test on random instances (S = 2 … 8, γ in [0.05, 0.99], every tie rule): how often it
 accepts a reward of the class (it must always), and the largest angle of a reward that it accepts
 beside the proved bound. The protocol in games where no environment can be made (two leader and two
-follower actions): how many episodes it takes to pin the class to 1e-6, and which seeds are stuck.
+follower actions) and a true hypothesis drawn uniformly: how many episodes it takes to pin the class
+to 1e-6, and which seeds are stuck. How many are depends on the games: try ``--concentration 1``.
 """
 
 from __future__ import annotations
@@ -71,12 +72,14 @@ def strict_table(instances: int, seed: int = 0) -> list[tuple[str, int, int, int
     return table
 
 
-def protocol_table(seeds: int) -> list[tuple[int, int, VerificationProtocol]]:
+def protocol_table(
+    seeds: int, concentration: float | None = None
+) -> list[tuple[int, int, VerificationProtocol]]:
     """Return (S, seed, the finished protocol) for `seeds` games of each size."""
     table = []
     for n in (3, 4, 6):
         for seed in range(seeds):
-            game, _ = iirl.random_game(n, 2, 2, seed=seed)
+            game, _ = iirl.random_game(n, 2, 2, seed=seed, concentration=concentration)
             truth = np.random.default_rng(seed).random(n)
             protocol = VerificationProtocol(game, truth)
             while not protocol.finished and protocol.episode < 300:
@@ -91,12 +94,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, default=1000, help="of the strict test")
     parser.add_argument("--seeds", type=int, default=12, help="of games of each size")
+    parser.add_argument("--concentration", type=float, help="of the games' Dirichlet rows [1/S]")
     given = parser.parse_args()
     print("strict test\nties        instances  class accepted  others accepted  tan / bound ≤")
     for ties, count, complete, others, ratio in strict_table(given.instances):
         print(f"{ties:<10} {count:>10} {complete:>15} {others:>16} {ratio:>14.6f}")
     print("\nprotocol\nS  seed  episodes  width     verdict")
-    table = protocol_table(given.seeds)
+    table = protocol_table(given.seeds, given.concentration)
     for n, seed, protocol in table:
         verdict = "stuck" if protocol.stuck else protocol.verdict.name.lower()
         print(f"{n}  {seed:>4}  {protocol.episode:>8}  {protocol.reached:<8.2g}  {verdict}")

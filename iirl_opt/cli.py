@@ -55,6 +55,9 @@ Discount = Annotated[
     str | None, typer.Option(help="Discount in place of the file's own, such as 0.95 or 19/20.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed in place of the file's own.")]
+GameSeed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of a random game in place of the file's own.")
+]
 Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
 
 
@@ -240,6 +243,7 @@ def export(
     ] = None,
     lp: Annotated[bool, typer.Option("--lp", help="In the LP format.")] = False,
     mps: Annotated[bool, typer.Option("--mps", help="In the MPS format.")] = False,
+    seed: GameSeed = None,
     discount: Discount = None,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
     as_json: Json = False,
@@ -251,7 +255,7 @@ def export(
     forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
-    problem = library.read_model(file, discount=discount)
+    problem = library.read_model(file, discount=discount, game_seed=seed)
     program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
         if target is None or out is not None:
@@ -276,7 +280,7 @@ def export(
 @app.command()
 def verify(
     file: File,
-    seed: Seed = None,
+    seed: GameSeed = None,
     discount: Discount = None,
     out: Out = None,
     as_json: Json = False,
@@ -394,9 +398,7 @@ def claims(
 @app.command()
 def show(
     file: File,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of a random game in place of the file's own.")
-    ] = None,
+    seed: GameSeed = None,
     discount: Discount = None,
     out: Out = None,
     as_json: Json = False,

@@ -195,6 +195,14 @@ def test_export_writes_to_standard_output_a_file_or_a_folder(tmp_path: Path) -> 
     assert "not one linear program" in refused.stderr
 
 
+def test_the_seed_of_a_random_game_changes_what_is_exported() -> None:
+    programs = {
+        json.loads(iirl("export", "random-50", "--lp", "--json", *seed).stdout)["programs"]["lp"]
+        for seed in ((), ("--seed", "7"), ("--seed", "8"))
+    }
+    assert len(programs) == 2
+
+
 @pytest.mark.parametrize("command", ["learn", "solve", "show", "check"])
 def test_every_command_takes_json_seed_and_out(command: str, tmp_path: Path) -> None:
     done = iirl(command, "two-rooms", "--json", "--seed", 0, "--out", tmp_path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -91,7 +92,7 @@ def _short(number: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Certificate:
+class Certificate(ABC):
     """What all kinds share: the instance, the claim, its source, and reading and writing.
 
     Attributes
@@ -125,17 +126,17 @@ class Certificate:
         if not self.source:
             object.__setattr__(self, "source", self.theorem)
 
+    @abstractmethod
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes that the arrays must have."""
-        raise TypeError("a certificate is of one of its kinds")
 
+    @abstractmethod
     def _words(self) -> str:
         """Return the claim in words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _conditions(self, numbers: Numbers) -> Conditions:
         """Return how far the proof is from holding."""
-        raise NotImplementedError
 
     def _misfits(self) -> list[str]:
         """Return the fields that have another form than they should."""

@@ -295,3 +295,22 @@ def test_integers_of_any_size_keep_their_roots():
     environment = strict_environment([0, big, 3 * big], 0.9, 1e-3, rational=True)
     small = strict_environment([0, 1, 3], 0.9, 1e-3, rational=True)
     assert environment.mdp == small.mdp
+
+
+@given(
+    n=st.integers(2, 6),
+    gamma=st.sampled_from([0.05, 0.5, 0.99]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_epic_with_uniform_coverage_is_the_sine_of_half_the_angle(n, gamma, seed):
+    """EPIC by its definition: canonical shaping, then the Pearson distance over (s, s')."""
+    rng = np.random.default_rng(seed)
+
+    def canonical(r):
+        here, there = np.meshgrid(r, r, indexing="ij")
+        return (here + gamma * there - here - gamma * r.mean()).ravel()
+
+    first, second = rng.normal(size=(2, n))
+    correlation = np.corrcoef(canonical(first), canonical(second))[0, 1]
+    epic = np.sqrt(max(1 - correlation, 0) / 2)
+    assert epic == pytest.approx(np.sin(affine_distance(first, second) / 2), abs=1e-6)
