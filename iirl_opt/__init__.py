@@ -73,6 +73,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "BoltzmannFollower",
         "EpsilonGreedyFollower",
         "Follower",
+        "LocalFollower",
         "OptimalFollower",
         "ProportionalFollower",
         "best_responses",

@@ -1,8 +1,9 @@
 """Response models: how the follower answers a commitment (paper, Section 3.1).
 
 A follower is a small frozen object. `respond` takes the game, the commitment ``π1`` and the reward
-that the follower maximises, and returns its policy of shape (S, B). All models act on the optimal
-values ``Q*_π1`` of the MDP that the commitment leaves to the follower:
+that the follower maximises, and returns its policy of shape (S, B). All models here are *local*:
+`answer` maps the optimal action values ``Q*_π1(s, ·)`` of the MDP that the commitment leaves to the
+follower to what it plays in s, and looks at nothing else:
 
 * `OptimalFollower`: an optimal response; its tie rule is part of the model;
 * `EpsilonGreedyFollower`: optimal with probability 1 − ε, else uniform;
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +23,14 @@ from scipy.special import log_softmax
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import as_floats, deterministic_policy
+from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
 
 __all__ = [
     "BoltzmannFollower",
     "EpsilonGreedyFollower",
     "Follower",
+    "LocalFollower",
     "OptimalFollower",
     "ProportionalFollower",
     "best_responses",
@@ -50,6 +52,17 @@ class Follower(Protocol):
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the response to the commitment `pi1` of shape (S, A): a policy (S, B)."""
+        ...
+
+
+@runtime_checkable
+class LocalFollower(Follower, Protocol):
+    """A follower whose play in a state depends on its optimal action values there alone."""
+
+    def answer(
+        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+    ) -> NDArray[Any]:
+        """Return the play (…, B) at action values q (…, B); values within `tolerance` are tied."""
         ...
 
 
@@ -91,18 +104,26 @@ class OptimalFollower:
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return an optimal response (S, B), or the mask of all optimal actions."""
-        optimal = best_responses(game, pi1, reward).optimal
-        n_actions = optimal.shape[1]
+        best = best_responses(game, pi1, reward)
+        return self.answer(best.q, best.tolerance, rng)
+
+    def answer(
+        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+    ) -> NDArray[Any]:
+        """Return the best actions (…, B) at q (…, B), or the mask of all of them."""
+        optimal: NDArray[np.bool_] = q >= q.max(axis=-1, keepdims=True) - tolerance
         if self.ties == "all":
             return optimal
         if self.ties == "mix":
-            return np.asarray(optimal / optimal.sum(axis=1, keepdims=True))
+            return np.asarray(optimal / optimal.sum(axis=-1, keepdims=True))
         if self.ties == "first":
-            return deterministic_policy(optimal.argmax(axis=1), n_actions)
-        if self.ties == "last":
-            return deterministic_policy(n_actions - 1 - optimal[:, ::-1].argmax(axis=1), n_actions)
-        draws = (np.random.default_rng(self.seed) if rng is None else rng).random(optimal.shape)
-        return deterministic_policy(np.where(optimal, draws, -1.0).argmax(axis=1), n_actions)
+            chosen = optimal.argmax(axis=-1)
+        elif self.ties == "last":
+            chosen = q.shape[-1] - 1 - optimal[..., ::-1].argmax(axis=-1)
+        else:
+            draws = (np.random.default_rng(self.seed) if rng is None else rng).random(q.shape)
+            chosen = np.where(optimal, draws, -1.0).argmax(axis=-1)
+        return np.asarray(np.eye(q.shape[-1])[chosen])
 
 
 @dataclass(frozen=True)
@@ -135,8 +156,15 @@ class EpsilonGreedyFollower:
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the ε-greedy response, shape (S, B)."""
-        greedy = OptimalFollower(self.ties, self.seed).respond(game, pi1, reward, rng)
-        return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[1])
+        best = best_responses(game, pi1, reward)
+        return self.answer(best.q, best.tolerance, rng)
+
+    def answer(
+        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+    ) -> Array:
+        """Return the ε-greedy play (…, B) at q (…, B)."""
+        greedy = OptimalFollower(self.ties, self.seed).answer(q, tolerance, rng)
+        return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -158,12 +186,19 @@ class BoltzmannFollower:
 
     def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
         """Return the logarithm of the response, shape (S, B)."""
-        q = best_responses(game, pi1, reward).q
-        with np.errstate(
-            over="ignore"
-        ):  # of β times what the best action is better by: −∞ is right
-            below = self.beta * (q - q.max(axis=1, keepdims=True))
-        return np.asarray(log_softmax(below, axis=1))
+        return self.log_answer(best_responses(game, pi1, reward).q)
+
+    def log_answer(self, q: Array) -> Array:
+        """Return the logarithm of the play (…, B) at q (…, B)."""
+        with np.errstate(over="ignore"):  # β times what an action is worse by: −∞ is right
+            below = self.beta * (q - q.max(axis=-1, keepdims=True))
+        return np.asarray(log_softmax(below, axis=-1))
+
+    def answer(
+        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+    ) -> Array:
+        """Return the Boltzmann-rational play (…, B) at q (…, B)."""
+        return np.exp(self.log_answer(q))
 
     def respond(
         self,
@@ -205,9 +240,7 @@ class ProportionalFollower:
             values are no array of the shape of Q.
         """
         q = best_responses(game, pi1, reward).q
-        weights = as_floats(self.f(q.copy()), "f(Q)", InvalidArgument)
-        if weights.shape != q.shape:
-            raise InvalidArgument("f(Q)", f"has shape {weights.shape}", f"{q.shape}", weights.shape)
+        weights = self.weights(q)
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():
             s, b = np.argwhere(bad)[0]
@@ -217,11 +250,42 @@ class ProportionalFollower:
                 "finite values ≥ 0",
                 float(weights[s, b]),
             )
-        largest = weights.max(axis=1, keepdims=True)
+        largest = weights.max(axis=1)
         if (largest == 0).any():
-            s = int(np.argmin(largest[:, 0]))
+            s = int(np.argmin(largest))
             raise InvalidArgument(
                 f"f(Q)[s={game.states[s]!r}]", "is 0 for every action", "a positive sum", 0.0
             )
-        shares = weights / largest  # so that sums do not overflow
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return _proportions(weights)
+
+    def weights(self, q: Array) -> Array:
+        """Return f(q) as floats, of the shape of q."""
+        weights = as_floats(self.f(q.copy()), "f(Q)", InvalidArgument)
+        if weights.shape != q.shape:
+            raise InvalidArgument("f(Q)", f"has shape {weights.shape}", f"{q.shape}", weights.shape)
+        return weights
+
+    def answer(
+        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+    ) -> Array:
+        """Return the proportional play (…, B) at q (…, B).
+
+        Raises
+        ------
+        InvalidArgument
+            As `respond`; names the action values in place of the state.
+        """
+        weights = self.weights(q)
+        sound = (np.isfinite(weights) & (weights >= 0)).all(axis=-1) & (weights.max(axis=-1) > 0)
+        if not sound.all():
+            at = tuple(np.argwhere(~sound)[0])
+            raise InvalidArgument(
+                f"f(Q) at Q = {q[at]}", f"is {weights[at]}", "finite values ≥ 0, not all 0", q[at]
+            )
+        return _proportions(weights)
+
+
+def _proportions(weights: Array) -> Array:
+    """Return weights over their sums, without overflow."""
+    shares = weights / weights.max(axis=-1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))

@@ -12,6 +12,7 @@ from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
+    LocalFollower,
     OptimalFollower,
     ProportionalFollower,
     best_responses,
@@ -332,3 +333,25 @@ def test_a_follower_is_a_value(follower):
     assert hash(follower) == hash(pickle.loads(pickle.dumps(follower)))
     with pytest.raises(AttributeError):
         follower.seed = 1
+
+
+# Local followers
+
+
+@pytest.mark.parametrize("follower", [f for f in FOLLOWERS if getattr(f, "ties", "") != "random"])
+@given(instance=answered())
+def test_an_answer_looks_at_one_row_of_action_values_alone(follower, instance):
+    game, pi1, reward = instance[:3]
+    best = best_responses(game, pi1, reward)
+    assert isinstance(follower, LocalFollower)
+    response = follower.respond(game, pi1, reward)
+    row_by_row = [follower.answer(row, best.tolerance) for row in best.q]
+    stacked = follower.answer(np.stack([best.q, best.q]), best.tolerance)
+    assert np.array_equal(response, row_by_row)
+    assert np.array_equal(stacked, [response, response])
+
+
+@pytest.mark.parametrize("f", [lambda q: q - 1, lambda q: 0 * q, lambda q: np.nan * q])
+def test_a_function_that_makes_no_answer_is_refused_with_its_action_values(f):
+    with pytest.raises(InvalidArgument, match=r"f\(Q\) at Q = \[0. 0.\].*not all 0"):
+        ProportionalFollower(f).answer(np.zeros((2, 2)))

@@ -1,0 +1,291 @@
+"""The commitment problem: what the leader decides, and what a commitment earns.
+
+The leader commits to ``π1``; the follower answers by its model, which reads the optimal action
+values ``Q*_π1`` of the follower's own reward; the leader then has the values
+
+    V = r̄ + γ P_{π1,π2} V,   r̄ = Σ π1 π2 r,
+
+under its own reward. In the paper both rewards are the same (a *cooperative* game); here they may
+differ (a general Stackelberg game). Where the follower is indifferent, its tie rule decides; a
+problem may replace that rule by the *optimistic* one (the leader's favour: strong Stackelberg) or
+the *pessimistic* one (against the leader: weak Stackelberg). Both choose among the tied actions by
+the leader's own values, and one choice is best, or worst, from every state at once: the follower's
+optimal set leaves the leader an MDP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.follower import EpsilonGreedyFollower, Follower, LocalFollower, OptimalFollower
+from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.game.values import check_reward, evaluate, tie_tolerance
+
+__all__ = ["CommitmentProblem", "Reply", "Ties"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Ties = Literal["optimistic", "pessimistic"]
+
+# Commitments are evaluated together in blocks of so many numbers of the follower's kernels.
+BLOCK = 4_000_000
+
+# A policy changes an action only for a gain above this share of the values: less is rounding.
+ROUNDING = 64 * float(np.finfo(float).eps)
+
+
+class Reply(NamedTuple):
+    """The answer to a commitment.
+
+    Attributes
+    ----------
+    response : what the follower plays, shape (S, B).
+    values : what the leader earns from every state, shape (S,).
+    """
+
+    response: Array
+    values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CommitmentProblem:
+    """A leader's problem.
+
+    Parameters
+    ----------
+    game : the game.
+    reward : the leader's, shape (S,) or (S, A, B).
+    follower : the response model.
+    follower_reward : what the follower maximises, shape (S,) or (S, A, B); the leader's by default.
+    ties : ``"optimistic"`` or ``"pessimistic"`` in place of the tie rule of an optimal or ε-greedy
+        follower.
+    allowed : mask (S, A) of the actions that the leader may commit to; all by default.
+
+    Raises
+    ------
+    InvalidReward, InvalidArgument
+        A reward of another shape; ties for a follower that has none; a state without an allowed
+        action (named).
+    """
+
+    game: TwoAgentMDP
+    reward: Array
+    follower: Follower
+    follower_reward: Array
+    ties: Ties | None
+    allowed: NDArray[np.bool_]
+
+    def __init__(
+        self,
+        game: TwoAgentMDP,
+        reward: ArrayLike,
+        follower: Follower | None = None,
+        *,
+        follower_reward: ArrayLike | None = None,
+        ties: Ties | None = None,
+        allowed: ArrayLike | None = None,
+    ) -> None:
+        model = OptimalFollower() if follower is None else follower
+        own = check_reward(game, reward)
+        theirs = own if follower_reward is None else check_reward(game, follower_reward)
+        if ties not in (None, "optimistic", "pessimistic"):
+            raise InvalidArgument("ties", f"is {ties!r}", "optimistic, pessimistic or None", ties)
+        if ties is not None and not isinstance(model, OptimalFollower | EpsilonGreedyFollower):
+            raise InvalidArgument(
+                "ties", f"is {ties!r} for {model!r}", "None: this follower breaks no ties", ties
+            )
+        if ties is None and getattr(model, "ties", None) == "all":
+            raise InvalidArgument("follower", "answers with a set", "a tie rule that plays", model)
+        for name, value in {
+            "game": game,
+            "reward": own,
+            "follower": model,
+            "follower_reward": theirs,
+            "ties": ties,
+            "allowed": _check_allowed(game, allowed),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether both agents have the same reward."""
+        return self.follower_reward is self.reward or (
+            self.follower_reward.shape == self.reward.shape
+            and bool((self.follower_reward == self.reward).all())
+        )
+
+    @property
+    def epsilon(self) -> float | None:
+        """The share of uniform play of an optimal (0) or ε-greedy follower; else None."""
+        if isinstance(self.follower, OptimalFollower):
+            return 0.0
+        return self.follower.epsilon if isinstance(self.follower, EpsilonGreedyFollower) else None
+
+    @property
+    def n_deterministic(self) -> int:
+        """The number of allowed deterministic commitments, an integer of any size."""
+        total = 1
+        for n in self.allowed.sum(axis=1).tolist():
+            total *= n
+        return total
+
+    @cached_property
+    def full_reward(self) -> Array:
+        """The leader's reward as (S, A, B)."""
+        return _spread(self.game, self.reward)
+
+    @cached_property
+    def full_follower_reward(self) -> Array:
+        """The follower's reward as (S, A, B)."""
+        return _spread(self.game, self.follower_reward)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The follower's tie tolerance."""
+        return tie_tolerance(self.follower_reward, self.game.discount)
+
+    def reply(self, pi1: ArrayLike, rng: np.random.Generator | None = None) -> Reply:
+        """Return the answer to a commitment (S, A), deterministic or not, and the leader's values.
+
+        **Cost** arithmetic: two planning problems of S states at most.
+        """
+        commitment = self.game.check_leader_policy(pi1)
+        if self.ties is None:
+            response = self.follower.respond(self.game, commitment, self.follower_reward, rng)
+            return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
+        kernel = np.einsum("sa,sabt->sbt", commitment, self.kernel)[None]
+        theirs = np.einsum("sa,sab->sb", commitment, self.full_follower_reward)[None]
+        own = np.einsum("sa,sab->sb", commitment, self.full_reward)[None]
+        response, values = self._replies(kernel, theirs, own)
+        return Reply(response[0], values[0])
+
+    def values_of(self, actions: ArrayLike) -> Array:
+        """Return the leader's values (K, S) of K deterministic commitments given as actions (K, S).
+
+        **Cost** arithmetic: 2 to 10 stacked S×S linear systems a commitment, vectorised over
+        commitments.
+        """
+        chosen = np.asarray(actions, dtype=np.int64)
+        if self.ties is None and (
+            not isinstance(self.follower, LocalFollower)
+            or getattr(self.follower, "ties", None) == "random"
+        ):
+            n_actions = self.game.n_leader_actions
+            rows = [self.reply(deterministic_policy(row, n_actions)).values for row in chosen]
+            return np.array(rows).reshape(chosen.shape)
+        n_states, _, n_answers = self.game.shape
+        states = np.arange(n_states)
+        step = max(1, BLOCK // (n_states * n_states * n_answers))
+        values = np.empty(chosen.shape)
+        for at in range(0, len(chosen), step):
+            block = chosen[at : at + step]
+            _, values[at : at + step] = self._replies(
+                self.kernel[states, block],
+                self.full_follower_reward[states, block],
+                self.full_reward[states, block],
+            )
+        return values
+
+    @cached_property
+    def kernel(self) -> Array:
+        """The dense kernel (S, A, B, S)."""
+        matrix = self.game.matrix
+        dense = matrix.toarray() if is_sparse(matrix) else matrix
+        return np.asarray(dense).reshape(*self.game.shape, self.game.n_states)
+
+    def _replies(self, kernel: Array, theirs: Array, own: Array) -> tuple[Array, Array]:
+        """Return responses (K, S, B) and leader values (K, S) of K follower MDPs.
+
+        Parameters
+        ----------
+        kernel : (K, S, B, S).
+        theirs, own : the follower's and the leader's reward, (K, S, B).
+        """
+        gamma = self.game.discount
+        everything = np.ones(theirs.shape, dtype=bool)
+        q = best_values(kernel, theirs, gamma, everything)
+        if self.ties is None:
+            assert isinstance(self.follower, LocalFollower)
+            response = np.asarray(self.follower.answer(q, self.tolerance), dtype=float)
+        else:
+            response = self._tied(kernel, own, q >= q.max(axis=-1, keepdims=True) - self.tolerance)
+        chain = np.einsum("ksb,ksbt->kst", response, kernel)
+        mean = np.einsum("ksb,ksb->ks", response, own)
+        return response, _solve(chain, mean, gamma)
+
+    def _tied(self, kernel: Array, own: Array, optimal: NDArray[np.bool_]) -> Array:
+        """Return the responses (K, S, B) that break ties for the leader, or against it."""
+        assert self.epsilon is not None
+        uniform = self.epsilon / kernel.shape[2]
+        if (optimal.sum(axis=-1) > 1).any():
+            sign = 1.0 if self.ties == "optimistic" else -1.0
+            mixed = (1 - self.epsilon) * kernel + uniform * kernel.sum(axis=2, keepdims=True)
+            reward = (1 - self.epsilon) * own + uniform * own.sum(axis=2, keepdims=True)
+            score = sign * best_values(mixed, sign * reward, self.game.discount, optimal)
+            chosen = np.where(optimal, sign * score, -np.inf).argmax(axis=-1)
+        else:
+            chosen = optimal.argmax(axis=-1)
+        return np.asarray((1 - self.epsilon) * np.eye(kernel.shape[2])[chosen] + uniform)
+
+
+def best_values(kernel: Array, reward: Array, discount: float, allowed: NDArray[np.bool_]) -> Array:
+    """Return the optimal action values (K, S, B) of K MDPs by stacked policy iteration.
+
+    Parameters
+    ----------
+    kernel : (K, S, B, S).
+    reward : (K, S, B).
+    allowed : mask (K, S, B) of the actions that the maximisation may take.
+
+    **Source** Howard's policy iteration; an action changes only for a gain above rounding, and no
+    MDP is improved again once its values no longer rise. **Cost** arithmetic: K S×S systems a step.
+    """
+    some, states = np.arange(len(kernel))[:, None], np.arange(kernel.shape[1])
+    actions = np.where(allowed, reward, -np.inf).argmax(axis=-1)
+    total = np.full(len(kernel), -np.inf)
+    while True:
+        values = _solve(kernel[some, states, actions], reward[some, states, actions], discount)
+        q: Array = reward + discount * np.einsum("ksbt,kt->ksb", kernel, values)
+        open_q = np.where(allowed, q, -np.inf)
+        best = open_q.argmax(axis=-1)
+        gain = open_q[some, states, best] - open_q[some, states, actions]
+        rises = values.sum(axis=1) > total
+        better = (gain > ROUNDING * np.abs(q).max(axis=(1, 2))[:, None]) & rises[:, None]
+        if not better.any():
+            return q
+        total = np.where(rises, values.sum(axis=1), total)
+        actions = np.where(better, best, actions)
+
+
+def _solve(chain: Array, reward: Array, discount: float) -> Array:
+    """Return the solutions (K, S) of ``V = reward + discount · chain · V``."""
+    systems = np.eye(chain.shape[-1]) - discount * chain
+    return np.asarray(np.linalg.solve(systems, reward[..., None])[..., 0])
+
+
+def _spread(game: TwoAgentMDP, reward: Array) -> Array:
+    joint = reward[:, None, None] if reward.ndim == 1 else reward
+    return np.broadcast_to(joint, game.shape)
+
+
+def _check_allowed(game: TwoAgentMDP, allowed: ArrayLike | None) -> NDArray[np.bool_]:
+    shape = game.shape[:2]
+    mask = np.ones(shape, dtype=bool) if allowed is None else np.array(allowed)
+    if mask.shape != shape or mask.dtype != bool:
+        raise InvalidArgument(
+            "allowed", f"is {mask.dtype} of shape {mask.shape}", f"booleans of shape {shape}", mask
+        )
+    empty = ~mask.any(axis=1)
+    if empty.any():
+        s = game.states[int(np.argmax(empty))]
+        raise InvalidArgument(f"allowed[s={s!r}]", "names no action", "at least one", s)
+    mask.flags.writeable = False
+    return mask
