@@ -15,6 +15,7 @@ optimal set leaves the leader an MDP.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -24,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import EpsilonGreedyFollower, Follower, LocalFollower, OptimalFollower
-from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import check_reward, evaluate, tie_tolerance
@@ -161,7 +162,8 @@ class CommitmentProblem:
         if self.ties is None:
             response = self.follower.respond(self.game, commitment, self.follower_reward, rng)
             return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
-        kernel = np.einsum("sa,sabt->sbt", commitment, self.kernel)[None]
+        shape = (1, self.game.n_states, self.game.n_follower_actions, self.game.n_states)
+        kernel = _dense(self.game.follower_mdp(commitment).matrix).reshape(shape)
         theirs = np.einsum("sa,sab->sb", commitment, self.full_follower_reward)[None]
         own = np.einsum("sa,sab->sb", commitment, self.full_reward)[None]
         response, values = self._replies(kernel, theirs, own)
@@ -174,32 +176,72 @@ class CommitmentProblem:
         commitments.
         """
         chosen = np.asarray(actions, dtype=np.int64)
-        if self.ties is None and (
-            not isinstance(self.follower, LocalFollower)
-            or getattr(self.follower, "ties", None) == "random"
-        ):
+        if not self._stackable:
             n_actions = self.game.n_leader_actions
             rows = [self.reply(deterministic_policy(row, n_actions)).values for row in chosen]
             return np.array(rows).reshape(chosen.shape)
-        n_states, _, n_answers = self.game.shape
-        states = np.arange(n_states)
-        step = max(1, BLOCK // (n_states * n_states * n_answers))
+        states = np.arange(self.game.n_states)
         values = np.empty(chosen.shape)
-        for at in range(0, len(chosen), step):
-            block = chosen[at : at + step]
-            _, values[at : at + step] = self._replies(
+        for part in self._parts(len(chosen)):
+            block = chosen[part]
+            _, values[part] = self._replies(
                 self.kernel[states, block],
                 self.full_follower_reward[states, block],
                 self.full_reward[states, block],
             )
         return values
 
+    def replies(self, policies: ArrayLike) -> Reply:
+        """Return the responses (K, S, B) and leader values (K, S) of K commitments (K, S, A).
+
+        The policies are taken as they are. **Cost** as `values_of`.
+        """
+        stack = np.asarray(policies, dtype=float)
+        n_states, _, n_answers = self.game.shape
+        responses = np.empty((len(stack), n_states, n_answers))
+        values = np.empty((len(stack), n_states))
+        if not self._stackable:
+            for k, policy in enumerate(stack):
+                responses[k], values[k] = self.reply(policy)
+            return Reply(responses, values)
+        for part in self._parts(len(stack)):
+            block = stack[part]
+            responses[part], values[part] = self._replies(
+                np.einsum("ksa,sabt->ksbt", block, self.kernel, optimize=True),
+                np.einsum("ksa,sab->ksb", block, self.full_follower_reward),
+                np.einsum("ksa,sab->ksb", block, self.full_reward),
+            )
+        return Reply(responses, values)
+
+    @property
+    def _stackable(self) -> bool:
+        """Whether a commitment's answer does not depend on what it is computed together with."""
+        return self.ties is not None or (
+            isinstance(self.follower, LocalFollower)
+            and getattr(self.follower, "ties", None) != "random"
+        )
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        """Yield slices of n commitments, each few enough to be evaluated together."""
+        step = max(1, BLOCK // (self.game.n_states**2 * self.game.n_follower_actions))
+        return (slice(at, at + step) for at in range(0, n, step))
+
     @cached_property
     def kernel(self) -> Array:
         """The dense kernel (S, A, B, S)."""
-        matrix = self.game.matrix
-        dense = matrix.toarray() if is_sparse(matrix) else matrix
-        return np.asarray(dense).reshape(*self.game.shape, self.game.n_states)
+        return _dense(self.game.matrix).reshape(*self.game.shape, self.game.n_states)
+
+    def answer(self, q: Array, own: Array) -> Array:
+        """Return a local follower's play (…, B) at action values q (…, B) of its own.
+
+        Parameters
+        ----------
+        own : the leader's action values (…, B), by which the problem's tie rule decides, if any.
+        """
+        if self.ties is not None:
+            return self._chosen(q >= q.max(axis=-1, keepdims=True) - self.tolerance, own)
+        assert isinstance(self.follower, LocalFollower)
+        return np.asarray(self.follower.answer(q, self.tolerance), dtype=float)
 
     def _replies(self, kernel: Array, theirs: Array, own: Array) -> tuple[Array, Array]:
         """Return responses (K, S, B) and leader values (K, S) of K follower MDPs.
@@ -213,8 +255,7 @@ class CommitmentProblem:
         everything = np.ones(theirs.shape, dtype=bool)
         q = best_values(kernel, theirs, gamma, everything)
         if self.ties is None:
-            assert isinstance(self.follower, LocalFollower)
-            response = np.asarray(self.follower.answer(q, self.tolerance), dtype=float)
+            response = self.answer(q, own)
         else:
             response = self._tied(kernel, own, q >= q.max(axis=-1, keepdims=True) - self.tolerance)
         chain = np.einsum("ksb,ksbt->kst", response, kernel)
@@ -224,16 +265,22 @@ class CommitmentProblem:
     def _tied(self, kernel: Array, own: Array, optimal: NDArray[np.bool_]) -> Array:
         """Return the responses (K, S, B) that break ties for the leader, or against it."""
         assert self.epsilon is not None
-        uniform = self.epsilon / kernel.shape[2]
+        score = np.zeros(own.shape)
         if (optimal.sum(axis=-1) > 1).any():
+            uniform = self.epsilon / kernel.shape[2]
             sign = 1.0 if self.ties == "optimistic" else -1.0
             mixed = (1 - self.epsilon) * kernel + uniform * kernel.sum(axis=2, keepdims=True)
             reward = (1 - self.epsilon) * own + uniform * own.sum(axis=2, keepdims=True)
             score = sign * best_values(mixed, sign * reward, self.game.discount, optimal)
-            chosen = np.where(optimal, sign * score, -np.inf).argmax(axis=-1)
-        else:
-            chosen = optimal.argmax(axis=-1)
-        return np.asarray((1 - self.epsilon) * np.eye(kernel.shape[2])[chosen] + uniform)
+        return self._chosen(optimal, score)
+
+    def _chosen(self, optimal: NDArray[np.bool_], own: Array) -> Array:
+        """Return the play (…, B) of the optimal action that is best, or worst, for the leader."""
+        assert self.epsilon is not None
+        sign = 1.0 if self.ties == "optimistic" else -1.0
+        chosen = np.where(optimal, sign * own, -np.inf).argmax(axis=-1)
+        greedy = np.eye(own.shape[-1])[chosen]
+        return np.asarray((1 - self.epsilon) * greedy + self.epsilon / own.shape[-1])
 
 
 def best_values(kernel: Array, reward: Array, discount: float, allowed: NDArray[np.bool_]) -> Array:
@@ -269,6 +316,10 @@ def _solve(chain: Array, reward: Array, discount: float) -> Array:
     """Return the solutions (K, S) of ``V = reward + discount · chain · V``."""
     systems = np.eye(chain.shape[-1]) - discount * chain
     return np.asarray(np.linalg.solve(systems, reward[..., None])[..., 0])
+
+
+def _dense(matrix: Matrix) -> Array:
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
 def _spread(game: TwoAgentMDP, reward: Array) -> Array:
