@@ -85,6 +85,23 @@ _HOME: dict[str, tuple[str, ...]] = {
         "record_trajectory",
         "sample_trajectory",
     ),
+    "iirl_opt.planning.problem": ("CommitmentProblem", "Reply"),
+    "iirl_opt.planning.iteration": (
+        "Approximation",
+        "approximate_value_iteration",
+        "joint_leader_policy",
+    ),
+    "iirl_opt.planning.ascent": ("grid_check", "improve_stochastic", "start_gradient"),
+    "iirl_opt.planning.bounds": ("BoundedFollower", "ValueBounds", "value_bounds"),
+    "iirl_opt.planning.enumeration": ("Search", "enumerate_commitments"),
+    "iirl_opt.planning.branch": ("branch_and_bound",),
+    "iirl_opt.planning.dominance": ("Dominance", "DominanceVerdict", "dominance"),
+    "iirl_opt.planning.misspecification": (
+        "Information",
+        "Misspecified",
+        "misspecification_loss",
+        "value_of_information",
+    ),
     "iirl_opt.solver": ("Clarabel", "HiGHS", "Named", "Solved", "Status", "solve"),
     "iirl_opt.programs.sets": ("Ball", "RewardBox", "RewardSimplex", "RewardSolution"),
     "iirl_opt.programs.rewards": ("AffineClass", "FeasibleRewards", "Violation"),
@@ -147,6 +164,14 @@ if TYPE_CHECKING:
     from iirl_opt.game.values import *  # noqa: F403
     from iirl_opt.learn.interactive import *  # noqa: F403
     from iirl_opt.observation import *  # noqa: F403
+    from iirl_opt.planning.ascent import *  # noqa: F403
+    from iirl_opt.planning.bounds import *  # noqa: F403
+    from iirl_opt.planning.branch import *  # noqa: F403
+    from iirl_opt.planning.dominance import *  # noqa: F403
+    from iirl_opt.planning.enumeration import *  # noqa: F403
+    from iirl_opt.planning.iteration import *  # noqa: F403
+    from iirl_opt.planning.misspecification import *  # noqa: F403
+    from iirl_opt.planning.problem import *  # noqa: F403
     from iirl_opt.programs.affine import *  # noqa: F403
     from iirl_opt.programs.commitment import *  # noqa: F403
     from iirl_opt.programs.identify import *  # noqa: F403

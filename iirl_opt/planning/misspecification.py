@@ -1,0 +1,249 @@
+"""What it costs to plan for the wrong follower, and what knowing the right one is worth.
+
+A leader that assumes follower f and faces follower g commits to what is best against f and earns
+``V_g(π1_f)``; its *loss* is ``max_π1 V_g(π1) − V_g(π1_f)``. The paper's experiments are of this
+kind: the leader's part of the optimal joint policy is what is best if the follower is assumed to be
+optimal. If the follower's type is drawn from a prior and the leader commits without knowing it, the
+best single commitment maximises ``Σ_k w_k V_k(π1)``, and the *value of information* is by how much
+``Σ_k w_k max_π1 V_k(π1)`` is larger. All commitments here are deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.follower import EpsilonGreedyFollower, Follower, OptimalFollower
+from iirl_opt.game.values import tie_tolerance
+from iirl_opt.planning.bounds import bounded
+from iirl_opt.planning.branch import branch_and_bound, search
+from iirl_opt.planning.dominance import optimistic_commitment
+from iirl_opt.planning.enumeration import LIMIT, Search, check_count, commitments
+from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+
+__all__ = [
+    "Information",
+    "Misspecified",
+    "assume",
+    "misspecification_loss",
+    "plan_for",
+    "value_of_information",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Misspecified:
+    """What a commitment planned for an assumed follower earns against the true one.
+
+    Attributes
+    ----------
+    actions : the commitment, (S,).
+    value, values : against the true follower, from the start distribution and every state (S,).
+    best : the best commitment found against the true follower, and its bound.
+    """
+
+    actions: Integers
+    value: float
+    values: Array
+    best: Search
+
+    @property
+    def loss(self) -> float:
+        """How much less it earns than the best commitment found: exact where `best` is complete."""
+        return self.best.value - self.value
+
+    @property
+    def loss_bound(self) -> float:
+        """The loss is at most this."""
+        return self.best.bound - self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """The value of knowing the follower's type before the leader commits.
+
+    Attributes
+    ----------
+    actions : the best single commitment (S,) under the prior.
+    value : its expected value.
+    values : its value against each type, (K,).
+    known_actions : the best commitment against each type, (K, S).
+    known_values : their values, (K,).
+    gain : the expected gain of knowing the type, ≥ 0.
+    """
+
+    actions: Integers
+    value: float
+    values: Array
+    known_actions: Integers
+    known_values: Array
+    gain: float
+
+
+def assume(problem: CommitmentProblem, follower: Follower) -> CommitmentProblem:
+    """Return the problem with another follower; its tie rule is kept where it has a meaning."""
+    ties = problem.ties if isinstance(follower, OptimalFollower | EpsilonGreedyFollower) else None
+    return CommitmentProblem(
+        problem.game,
+        problem.reward,
+        follower,
+        follower_reward=problem.follower_reward,
+        ties=ties,
+        allowed=problem.allowed,
+    )
+
+
+def plan_for(problem: CommitmentProblem) -> Integers:
+    """Return a best deterministic commitment (S,): a dominating one where the bounds prove one.
+
+    A commitment that is best from the start distribution may play anything in states that this
+    follower never visits, and another follower may go there; a dominating one is best there too.
+    So for an optimal follower this is the leader's part of a joint policy optimal everywhere.
+
+    Raises
+    ------
+    InvalidArgument
+        As `search`.
+    """
+    if bounded(problem):
+        actions, values, bounds = optimistic_commitment(problem)
+        if (values >= bounds - tie_tolerance(problem.reward, problem.game.discount)).all():
+            return actions
+    return search(problem).actions
+
+
+def misspecification_loss(
+    problem: CommitmentProblem,
+    assumed: Follower | Mapping[str, Follower] | None = None,
+    *,
+    plan: Callable[[CommitmentProblem], ArrayLike] = plan_for,
+    time_limit: float | None = None,
+) -> dict[str, Misspecified]:
+    """Return what commitments planned for assumed followers lose against the true one.
+
+    Parameters
+    ----------
+    problem : with the true follower.
+    assumed : a follower, or followers by name; ``"optimal"`` is always among the answers, a single
+        follower goes by ``"assumed"``.
+    plan : a planner: a problem in, actions (S,) or a policy (S, A) of a deterministic commitment
+        out; exact by default.
+    time_limit : seconds for the search of the best commitment against the true follower, after
+        which its bound stands in for it.
+
+    Raises
+    ------
+    InvalidArgument
+        The planner's answer is no deterministic commitment to allowed actions; else as `search`.
+
+    **Source** paper, Section 5 (the joint policy against suboptimal followers). **Cost** one search
+    a follower.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(8, 2, 2, seed=0)
+    >>> problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
+    >>> found = misspecification_loss(problem, {"ten times": BoltzmannFollower(10)})
+    >>> {name: bool(answer.loss >= 0) for name, answer in found.items()}
+    {'optimal': True, 'ten times': True}
+    """
+    followers: dict[str, Follower] = {"optimal": OptimalFollower()}
+    if isinstance(assumed, Mapping):
+        followers.update(assumed)
+    elif assumed is not None:
+        followers["assumed"] = assumed
+    plans = {
+        name: _planned(problem, name, plan(assume(problem, f))) for name, f in followers.items()
+    }
+    rows = np.stack(list(plans.values()))
+    table = problem.values_of(rows)
+    scores = table @ problem.game.start
+    best = (
+        branch_and_bound(problem, incumbent=rows[int(scores.argmax())], time_limit=time_limit)
+        if bounded(problem)
+        else search(problem, time_limit=time_limit)
+    )
+    return {
+        name: Misspecified(rows[i], float(scores[i]), table[i], best)
+        for i, name in enumerate(plans)
+    }
+
+
+def value_of_information(
+    problem: CommitmentProblem,
+    followers: Sequence[Follower],
+    weights: ArrayLike | None = None,
+    *,
+    limit: int = LIMIT,
+) -> Information:
+    """Return the expected gain of knowing the follower's type over the best single commitment.
+
+    Parameters
+    ----------
+    problem : the game, rewards and allowed actions; its own follower plays no part.
+    followers : K types, such as Boltzmann followers over a grid of β.
+    weights : prior (K,), ≥ 0 with a positive sum, which is made 1; uniform by default.
+    limit : how many commitments are accepted.
+
+    Raises
+    ------
+    InvalidArgument
+        No follower; weights that are no prior; more commitments than the limit.
+
+    **Cost** arithmetic: K enumerations.
+    """
+    prior = _check_prior(len(followers), weights)
+    check_count(problem, limit)
+    types = [assume(problem, follower) for follower in followers]
+    start = problem.game.start
+    n_states = problem.game.n_states
+    value, actions, values = -np.inf, np.empty(0, dtype=np.int64), np.empty(0)
+    known = np.full(len(types), -np.inf)
+    known_actions = np.empty((len(types), n_states), dtype=np.int64)
+    for rows in commitments(problem.allowed):
+        scores = np.stack([each.values_of(rows) @ start for each in types], axis=1)
+        best = scores.argmax(axis=0)
+        better = scores[best, np.arange(len(types))] > known
+        known[better] = scores.max(axis=0)[better]
+        known_actions[better] = rows[best[better]]
+        mean = scores @ prior
+        at = int(mean.argmax())
+        if mean[at] > value:
+            value, actions, values = float(mean[at]), rows[at].copy(), scores[at].copy()
+    gain = max(float(prior @ known) - value, 0.0)
+    return Information(actions, value, values, known_actions, known, gain)
+
+
+def _planned(problem: CommitmentProblem, name: str, answer: ArrayLike) -> Integers:
+    """Return a planner's answer as actions (S,)."""
+    given = np.asarray(answer)
+    shape = problem.game.shape[:2]
+    if given.shape == shape and np.isin(given, (0, 1)).all() and (given.sum(axis=1) == 1).all():
+        given = given.argmax(axis=1)
+    known = given.shape == shape[:1] and given.dtype.kind in "iu"
+    if not (known and ((given >= 0) & (given < shape[1])).all()) or not (
+        problem.allowed[np.arange(shape[0]), given].all()
+    ):
+        raise InvalidArgument(
+            f"plan for {name!r}",
+            f"is {given!r}",
+            f"allowed actions of shape {shape[:1]} or their policy {shape}",
+            answer,
+        )
+    return given.astype(np.int64)
+
+
+def _check_prior(n: int, weights: ArrayLike | None) -> Array:
+    if n == 0:
+        raise InvalidArgument("followers", "is empty", "at least one type", 0)
+    prior = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    sound = prior.shape == (n,) and np.isfinite(prior).all() and (prior >= 0).all()
+    if not sound or not 0 < prior.sum() < np.inf:
+        raise InvalidArgument("weights", f"is {prior}", f"a prior of shape ({n},)", weights)
+    return np.asarray(prior / prior.sum())
