@@ -1,10 +1,10 @@
 """The command ``iirl-opt``: model files in, answers with their evidence out.
 
-Exit codes: 0 answered, and every expectation of the file met; 1 an expectation failed; 2 bad input
-(the message on standard error names file and key or line); 3 no answer (a solver's limit, an
-inconclusive or contradictory set of observations); 130 interrupted. With ``--json`` one JSON
-document and nothing else goes to standard output. Files go where ``--out`` says; `learn` writes to
-``results/NAME`` without it, unless ``--json`` was asked for.
+Exit codes: 0 answered, and every expectation of the file met; 1 an expectation, or a statement of a
+figure, failed; 2 bad input (the message on standard error names file and key or line); 3 no answer
+(a solver's limit, an inconclusive or contradictory set of observations); 130 interrupted. With
+``--json`` one JSON document and nothing else goes to standard output. Files go where ``--out``
+says; `learn` and `figure` write to ``results/NAME`` without it, unless ``--json`` was asked for.
 """
 
 from __future__ import annotations
@@ -396,6 +396,56 @@ def claims(
 
 
 @app.command()
+def figure(
+    number: Annotated[int, typer.Argument(help="Its number in the paper.")],
+    scale: Annotated[str, typer.Option(help="small, or the paper's own size: paper.")] = "small",
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the games and runs.")] = 0,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Compute a figure of the paper again, and check what the paper says about it."""
+    from iirl_opt.experiments.figure import find_figure, run_figure
+
+    wanted = find_figure(number)
+    total = len(wanted.cells(scale, seed))
+    if out is None and as_json and resume:
+        raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
+    folder = Path("results", f"figure-{number}") if out is None and not as_json else out
+    checkpoint = None if folder is None else folder / f"figure-{number}.jsonl"
+    say: Callable[[str], Any] = _silent if as_json else typer.echo
+    say(f"figure {number}, {scale}: {wanted.title}")
+    try:
+        with _progress(total, shown=not as_json, name=f"figure {number}") as advance:
+            document = run_figure(
+                wanted,
+                scale,
+                seed=seed,
+                jobs=jobs,
+                checkpoint=checkpoint,
+                resume=resume,
+                progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
+            )
+    except KeyboardInterrupt:
+        kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
+        typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+        return INTERRUPTED
+    say = _report(document, as_json)
+    for statement in document["statements"]:
+        mark = "ok " if statement["holds"] else "NOT SO"
+        say(f"{mark} {statement['text']} ({statement['evidence']})")
+    if folder is not None:
+        text = json.dumps(document, indent=1, allow_nan=False)
+        say(f"wrote {_write(folder / f'figure-{number}.json', text)}")
+        if find_spec("matplotlib") is not None:
+            say(f"wrote {wanted.draw(document['summary'], folder / f'figure-{number}.png')}")
+    return ANSWERED if all(s["holds"] for s in document["statements"]) else UNMET
+
+
+@app.command()
 def show(
     file: File,
     seed: GameSeed = None,
@@ -543,16 +593,18 @@ def _silent(_: str) -> None:
 
 
 @contextmanager
-def _progress(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
+def _progress(
+    total: int, *, shown: bool, name: str = "learning"
+) -> Iterator[Callable[[str], None]]:
     """Yield a function that prints a line and moves the bar, which only a terminal shows."""
     if not (shown and sys.stdout.isatty()):
         yield typer.echo if shown else _silent
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
-    columns = ("learning", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, transient=True) as bar:
-        task = bar.add_task("learning", total=total)
+        task = bar.add_task(name, total=total)
 
         def advance(line: str) -> None:
             bar.console.print(line, highlight=False)

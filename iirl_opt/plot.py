@@ -1,11 +1,12 @@
-"""Pictures: the regret of a run, and a maze with the doors of a commitment (needs matplotlib).
+"""Pictures: the regret of a run, a maze with its doors, curves with intervals (needs matplotlib).
 
 Each function draws on the axes that it is given, or on a figure of its own, and returns the axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,15 @@ except ImportError:  # pragma: no cover - the message is tested with the module 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_maze", "plot_regret", "save"]
+__all__ = ["legend_below", "panels", "plot_curves", "plot_maze", "plot_regret", "save"]
 
 # Row and column steps of N, E, S, W, and the colours of wall, free cell and prize.
 STEPS = {"N": (-1, 0), "E": (0, 1), "S": (1, 0), "W": (0, -1)}
 WALL, FREE, LOCKED, OPEN = "#3b3f46", "#ffffff", "#b9bec7", "#2a9d5b"
 START, PRIZE, CART = "#cfe3ff", "#ffe08a", "#c2410c"
+
+# Curves by their order: told apart by the colour-blind too (Okabe and Ito).
+CURVES = ("#0072b2", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 
 
 def plot_regret(
@@ -57,6 +61,70 @@ def plot_regret(
     if any(runs):
         axes.legend(frameon=False)
     return axes
+
+
+def plot_curves(
+    series: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike]],
+    x: ArrayLike,
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    title: str = "",
+    points: Collection[str] = (),
+    log: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw curves over the same x, with their intervals as bands.
+
+    Parameters
+    ----------
+    series : ``{name: (mean, low, high)}`` or ``{name: mean}``, each of shape (T,); None or NaN
+        where there is nothing to draw.
+    x : shape (T,).
+    points : names of series to draw as open circles, not as a curve.
+    log : a logarithmic axis above this value and a linear one around zero, so that zeros are seen;
+        linear by default.
+    """
+    axes = _axes((7.0, 4.0)) if ax is None else ax
+    at = np.asarray(x, dtype=float)
+    for (name, curve), colour in zip(series.items(), cycle(CURVES), strict=False):
+        mean, *ends = np.atleast_2d(np.asarray(curve, dtype=float))
+        style: dict[str, Any]
+        if name in points:
+            style = {"marker": "o", "markersize": 7, "linestyle": "none", "fillstyle": "none"}
+        else:
+            style = {"marker": "o", "markersize": 3, "linewidth": 1.6}
+        axes.plot(at, mean, label=name, color=colour, zorder=3, **style)
+        if ends and name not in points:
+            axes.fill_between(at, ends[0], ends[1], color=colour, alpha=0.18, linewidth=0)
+    if log is not None:
+        axes.set_yscale("symlog", linthresh=log)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title, fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.92", linewidth=0.8)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def panels(n: int, size: tuple[float, float] = (3.8, 3.2)) -> list[Axes]:
+    """Return n axes side by side in one figure, each of so many inches."""
+    figure = Figure(figsize=(n * size[0], size[1]), layout="constrained")
+    FigureCanvasAgg(figure)
+    return list(figure.subplots(1, n, squeeze=False)[0])
+
+
+def legend_below(axes: Sequence[Axes]) -> None:
+    """Put one legend under a row of panels, with each name once."""
+    figure: Any = axes[0].figure
+    handles: dict[str, Any] = {}
+    for panel in axes:
+        for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=len(handles), frameon=False
+    )
 
 
 def plot_maze(

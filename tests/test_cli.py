@@ -257,3 +257,92 @@ def test_an_inconclusive_verdict_without_expectations_is_no_answer(tmp_path: Pat
     path = tmp_path / "model.toml"
     path.write_text(shipped.read_text().split("[[expect]]")[0])
     assert iirl("verify", path).returncode == 3
+
+
+@pytest.fixture(scope="module")
+def figure_7(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What `figure 7` prints, and the folder that it writes."""
+    folder = tmp_path_factory.mktemp("figure")
+    done = iirl("figure", 7, "--out", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout, folder
+
+
+def test_a_figure_is_a_document_a_picture_and_a_line_a_statement(
+    figure_7: tuple[str, Path],
+) -> None:
+    printed, folder = figure_7
+    assert {path.name for path in folder.iterdir()} == {
+        f"figure-7.{kind}" for kind in ("json", "jsonl", "png")
+    }
+    document = json.loads((folder / "figure-7.json").read_text())
+    assert (document["command"], document["figure"], document["scale"]) == ("figure", 7, "small")
+    assert len(document["statements"]) == 12
+    for statement in document["statements"]:
+        assert f"ok  {statement['text']}" in printed
+    assert len((folder / "figure-7.jsonl").read_text().splitlines()) == 1 + len(document["cells"])
+    assert (folder / "figure-7.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_resumes_and_reports_a_statement_that_fails(
+    figure_7: tuple[str, Path], tmp_path: Path
+) -> None:
+    shutil.copy(figure_7[1] / "figure-7.jsonl", tmp_path)
+    again = iirl("figure", 7, "--out", tmp_path, "--resume", "--json")
+    assert again.returncode == 0
+    document = json.loads(again.stdout)
+    assert document == json.loads((figure_7[1] / "figure-7.json").read_text())
+    checkpoint = tmp_path / "figure-7.jsonl"
+    lines = checkpoint.read_text().splitlines()
+    record = json.loads(lines[1])
+    record["values"]["joint"] = record["values"]["best"] = 100.0
+    checkpoint.write_text("\n".join([lines[0], json.dumps(record), *lines[2:], ""]))
+    doctored = iirl("figure", 7, "--out", tmp_path, "--resume")
+    assert doctored.returncode == 1
+    assert "NOT SO" in doctored.stdout
+    other = iirl("figure", 7, "--out", tmp_path, "--resume", "--seed", 1)
+    assert other.returncode == 2
+    assert "was written with seed 0, now it is 1" in other.stderr
+
+
+def test_an_interrupted_figure_keeps_its_cells_and_goes_on(
+    figure_7: tuple[str, Path], tmp_path: Path
+) -> None:
+    command = [*RUN, "figure", "7", "--jobs", "2", "--out", str(tmp_path)]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "maze-maker" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaint.startswith("iirl-opt: interrupted; go on with --resume")
+    assert complaint.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["figure-7.jsonl"]
+    assert len((tmp_path / "figure-7.jsonl").read_text().splitlines()) >= 2
+    resumed = iirl("figure", 7, "--jobs", 2, "--out", tmp_path, "--resume")
+    assert resumed.returncode == 0
+    made, straight = (folder / "figure-7.json" for folder in (tmp_path, figure_7[1]))
+    assert made.read_text() == straight.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure", "2"], "figure is 2; allowed 6, 7"),
+        (["figure", "6", "--scale", "huge"], "allowed small or paper"),
+        (["figure", "6", "--jobs", "0"], "jobs"),
+        (["figure", "6", "--json", "--resume"], "--out DIR"),
+    ],
+)
+def test_a_figure_that_cannot_be_leaves_with_two(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = iirl(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert (done.stdout, list(tmp_path.iterdir())) == ("", [])

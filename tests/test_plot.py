@@ -38,3 +38,40 @@ def test_the_strength_of_a_door_is_its_probability() -> None:
     pi1 = np.tile([0.25, 0.75], (maze.game.n_states, 1))
     axes = plot.plot_maze(maze, pi1)
     assert sorted(line.get_alpha() for line in axes.lines) == [0.25, 0.25, 0.75, 0.75]
+
+
+def test_curves_have_bands_points_have_none_and_gaps_are_left() -> None:
+    series = {
+        "mean": ([1.0, 2.0, 3.0], [0.5, 1.5, 2.5], [1.5, 2.5, 3.5]),
+        "one run": ([1.0, 1.0, 1.0], [None] * 3, [None] * 3),
+        "known": [2.0, None, 4.0],
+    }
+    axes = plot.plot_curves(series, [0, 5, 10], points=["known"], xlabel="β", title="A game")
+    lines = {line.get_label(): line for line in axes.lines}
+    assert list(lines) == list(series)
+    np.testing.assert_array_equal(lines["mean"].get_ydata(), [1, 2, 3])
+    np.testing.assert_array_equal(lines["known"].get_ydata(), [2, np.nan, 4])
+    assert (lines["known"].get_linestyle(), lines["mean"].get_linestyle()) == ("None", "-")
+    band = axes.collections[0].get_paths()[0].vertices
+    assert {0.5, 3.5} <= set(band[:, 1])
+    assert len({line.get_color() for line in axes.lines}) == 3
+    assert (axes.get_xlabel(), axes.get_title(), axes.get_yscale()) == ("β", "A game", "linear")
+
+
+def test_a_logarithmic_axis_still_shows_zero() -> None:
+    axes = plot.plot_curves({"regret": [1.0, 1e-3, 0.0]}, [1, 2, 3], log=1e-6)
+    heights = [axes.transData.transform((1, value))[1] for value in (1.0, 1e-3, 0.0)]
+    assert np.isfinite(heights).all()
+    assert heights[0] - heights[1] == pytest.approx(
+        heights[1] - axes.transData.transform((1, 1e-6))[1]
+    )
+
+
+def test_panels_share_one_legend_with_each_name_once(tmp_path: Path) -> None:
+    axes = plot.panels(2)
+    for ax in axes:
+        plot.plot_curves({"a": [1, 2], "b": [2, 1]}, [0, 1], ax=ax)
+    plot.legend_below(axes)
+    [legend] = axes[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
+    assert plot.save(axes[0], tmp_path / "panels.png").stat().st_size > 1000

@@ -1,0 +1,142 @@
+"""Figures: a plan of cells, a computation, what it is summed up to, and what it must show.
+
+A *statement* is a sentence of the paper about its own picture, decided by code on our numbers. A
+`Figure` is one value that a module of this package defines; to add one, add its place to `FIGURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.experiments.sweep import Cell, Computation, Result, run_cells
+
+__all__ = ["FIGURES", "Figure", "Statement", "find_figure", "run_figure"]
+
+# Where each figure is defined: module of this package and name.
+FIGURES = {6: ("commitment", "FIGURE_6"), 7: ("commitment", "FIGURE_7")}
+
+DOCUMENT_FORMAT = 1
+PACKAGES = ("iirl-opt", "numpy", "scipy", "cvxpy", "highspy")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence about a figure, whether it holds, and the numbers that decide it."""
+
+    text: str
+    holds: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An experiment of the paper.
+
+    Attributes
+    ----------
+    number : in the paper.
+    title : what the picture shows.
+    source : where in the paper, and what is ours.
+    scales : for each scale, the cells of a seed.
+    compute : the computation of one cell.
+    summarise : what the picture shows and the document keeps, JSON-able, from all results.
+    judge : the paper's statements, decided on all results.
+    draw : writes the picture of a summary to a path; needs matplotlib.
+    """
+
+    number: int
+    title: str
+    source: str
+    scales: Mapping[str, Callable[[int], list[Cell]]]
+    compute: Computation
+    summarise: Callable[[Sequence[Result]], dict[str, Any]]
+    judge: Callable[[Sequence[Result]], list[Statement]]
+    draw: Callable[[Mapping[str, Any], Path], Path]
+
+    def cells(self, scale: str, seed: int) -> list[Cell]:
+        """Return the cells of a scale.
+
+        Raises
+        ------
+        InvalidArgument
+            There is no such scale, or the seed is negative.
+        """
+        if scale not in self.scales:
+            raise InvalidArgument("scale", f"is {scale!r}", " or ".join(self.scales), scale)
+        if seed < 0:
+            raise InvalidArgument("seed", f"is {seed}", "a whole number ≥ 0", seed)
+        return self.scales[scale](seed)
+
+
+def find_figure(number: int) -> Figure:
+    """Return a figure of the paper.
+
+    Raises
+    ------
+    InvalidArgument
+        The figure is not there: names those that are.
+    """
+    if number not in FIGURES:
+        known = ", ".join(map(str, sorted(FIGURES)))
+        raise InvalidArgument("figure", f"is {number}", known, number)
+    module, name = FIGURES[number]
+    figure: Figure = getattr(import_module(f"iirl_opt.experiments.{module}"), name)
+    return figure
+
+
+def run_figure(
+    figure: Figure,
+    scale: str = "small",
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Result], object] | None = None,
+) -> dict[str, Any]:
+    """Compute a figure and return its document, JSON-able and the same every time.
+
+    Parameters
+    ----------
+    scale : one of the figure's scales.
+    seed : of its games and runs.
+    jobs, checkpoint, resume, progress : see `iirl_opt.experiments.sweep.run_cells`.
+    """
+    about = {
+        "figure": figure.number,
+        "scale": scale,
+        "seed": seed,
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+    results = run_cells(
+        figure.cells(scale, seed),
+        figure.compute,
+        jobs=jobs,
+        checkpoint=checkpoint,
+        about=about,
+        resume=resume,
+        progress=progress,
+    )
+    return {
+        "format": DOCUMENT_FORMAT,
+        "command": "figure",
+        "title": figure.title,
+        "source": figure.source,
+        **about,
+        "statements": [asdict(statement) for statement in figure.judge(results)],
+        "summary": figure.summarise(results),
+        "cells": [{**asdict(result.cell), "values": result.values} for result in results],
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,250 @@
+"""Sweeps give the same results whatever the order, the processes and the interruptions."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.experiments.sweep import Cell, Result, run_cells, summarise
+
+CELLS = [Cell("test", "none", "draw", seed, {"n": n}) for seed in (0, 1) for n in (1, 2, 3)]
+ABOUT = {"scale": "tiny", "versions": {"a": "1"}}
+
+
+def draw(cell: Cell) -> dict[str, Any]:
+    """Return numbers that depend on the cell alone, and how many threads it may use."""
+    threads = os.environ.get("OPENBLAS_NUM_THREADS")
+    return {"x": cell.rng().random(cell.parameters["n"]).tolist(), "threads": threads}
+
+
+def fail_at_two(cell: Cell) -> Mapping[str, Any]:
+    """Fail as a library function does."""
+    if cell.parameters["n"] == 2:
+        raise InvalidArgument("n", "is 2", "anything else", 2)
+    return draw(cell)
+
+
+def count_of_calls(cell: Cell) -> dict[str, Any]:
+    """Leave a trace of each call in the folder that the cell names."""
+    Path(cell.parameters["folder"], f"{cell.seed}-{os.getpid()}").touch()
+    return {"seed": cell.seed}
+
+
+def values(results: list[Result]) -> list[Any]:
+    return [(result.cell, result.values) for result in results]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Result], str]:
+    path = tmp_path_factory.mktemp("straight") / "cells.jsonl"
+    results = run_cells(CELLS, draw, checkpoint=path, about=ABOUT)
+    return results, path.read_text()
+
+
+def test_results_depend_on_neither_order_nor_processes(straight: tuple[list[Result], str]) -> None:
+    backwards = run_cells(CELLS[::-1], draw, jobs=2)
+    assert values(backwards[::-1]) == values(straight[0])
+    assert [result.cell for result in backwards] == CELLS[::-1]
+
+
+def test_every_worker_has_one_thread_and_the_caller_keeps_its_own(
+    straight: tuple[list[Result], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {result.values["threads"] for result in straight[0]} == {"1"}
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    [result] = run_cells(CELLS[:1], draw)
+    assert result.values["threads"] == "1"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "7"
+    assert "MKL_NUM_THREADS" not in os.environ
+
+
+def test_cells_have_randomness_of_their_own() -> None:
+    cell = CELLS[0]
+    others = [*CELLS[1:], *(replace(cell, **{name: "x"}) for name in ("figure", "game", "method"))]
+    drawn = {other.rng().random() for other in others}
+    assert len(drawn) == len(others)
+    assert cell.rng().random() not in drawn
+    assert cell.rng().random() == Cell(**json.loads(cell.key)).rng().random()
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"cell": {"fig'])
+@pytest.mark.parametrize("kept", [0, 3, 6])
+def test_a_crash_loses_nothing_that_was_written(
+    straight: tuple[list[Result], str], tmp_path: Path, kept: int, torn: bytes
+) -> None:
+    results, text = straight
+    whole = b"".join(text.encode().splitlines(keepends=True)[: 1 + kept])
+    path = tmp_path / "cells.jsonl"
+    path.write_bytes(whole + torn)
+    seen: list[Result] = []
+    again = run_cells(CELLS, draw, checkpoint=path, about=ABOUT, resume=True, progress=seen.append)
+    assert values(again) == values(results)
+    assert values(seen) == values(results)
+    assert path.read_bytes().startswith(whole)
+    written = [json.loads(line)["cell"] for line in path.read_text().splitlines()[1:]]
+    assert [Cell(**cell) for cell in written] == CELLS
+
+
+def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
+    cells = [Cell("test", "none", "count", i, {"folder": str(tmp_path)}) for i in range(4)]
+    path = tmp_path / "cells.jsonl"
+    run_cells(cells[:2], count_of_calls, checkpoint=path)
+    run_cells(cells, count_of_calls, checkpoint=path, resume=True)
+    assert sorted(trace.name.split("-")[0] for trace in tmp_path.glob("?-*")) == list("0123")
+    run_cells(cells[:1], count_of_calls, checkpoint=path)
+    assert len(path.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({**ABOUT, "scale": "paper"}, "scale 'tiny', now it is 'paper'"),
+        ({**ABOUT, "versions": {"a": "2"}}, "versions"),
+        ({**ABOUT, "seed": 1}, "seed None, now it is 1"),
+        ({}, "scale 'tiny', now it is None"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused_by_name(
+    straight: tuple[list[Result], str], tmp_path: Path, about: dict[str, Any], message: str
+) -> None:
+    path = tmp_path / "cells.jsonl"
+    path.write_text(straight[1] + "torn")
+    with pytest.raises(FileProblem, match=message):
+        run_cells(CELLS, draw, checkpoint=path, about=about, resume=True)
+    assert path.read_text() == straight[1] + "torn"
+
+
+def test_a_checkpoint_of_another_computation_or_form_is_refused(
+    straight: tuple[list[Result], str], tmp_path: Path
+) -> None:
+    path = tmp_path / "cells.jsonl"
+    path.write_text(straight[1])
+    with pytest.raises(FileProblem, match="compute"):
+        run_cells(CELLS, fail_at_two, checkpoint=path, about=ABOUT, resume=True)
+    for spoilt, line in (("no json\n", 1), ("[]\n", 1), (straight[1] + "{}\n", 8)):
+        path.write_text(spoilt)
+        with pytest.raises(FileProblem) as caught:
+            run_cells(CELLS, draw, checkpoint=path, about=ABOUT, resume=True)
+        assert caught.value.line == line
+
+
+def test_a_failure_is_raised_and_what_was_finished_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+    with pytest.raises(InvalidArgument, match="n is 2"):
+        run_cells(CELLS, fail_at_two, checkpoint=path)
+    assert json.loads(path.read_text().splitlines()[1])["cell"]["parameters"] == {"n": 1}
+
+
+def test_what_progress_raises_ends_the_sweep(tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+
+    def interrupt(result: Result) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(CELLS, draw, checkpoint=path, progress=interrupt)
+    assert len(path.read_text().splitlines()) == 2
+    resumed = run_cells(CELLS, draw, checkpoint=path, resume=True)
+    assert len(resumed) == len(CELLS)
+
+
+def test_bad_arguments_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="twice"):
+        run_cells([*CELLS, CELLS[0]], draw)
+    with pytest.raises(InvalidArgument, match="jobs is 0"):
+        run_cells(CELLS, draw, jobs=0)
+    with pytest.raises(InvalidArgument, match="without a checkpoint"):
+        run_cells(CELLS, draw, resume=True)
+    assert run_cells([], draw, checkpoint=tmp_path / "cells.jsonl") == []
+
+
+# Summaries
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_interval_is_students(confidence: float) -> None:
+    runs = np.random.default_rng(0).normal(size=(7, 4, 2))
+    summary = summarise(runs, confidence)
+    expected = stats.t.interval(confidence, 6, runs.mean(axis=0), stats.sem(runs, axis=0))
+    np.testing.assert_allclose((summary.low, summary.high), expected, rtol=1e-12)
+    np.testing.assert_allclose(summary.mean, runs.mean(axis=0))
+
+
+def test_the_interval_covers_as_often_as_it_says() -> None:
+    runs = np.random.default_rng(1).normal(3, 2, size=(5, 20_000))
+    summary = summarise(runs)
+    covered = (summary.low <= 3) & (summary.high >= 3)
+    assert abs(covered.mean() - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 20_000)
+
+
+def test_one_run_and_missing_numbers_have_no_interval() -> None:
+    assert summarise([[1.0, 2.0]]).record() == {
+        "runs": 1,
+        "mean": [1.0, 2.0],
+        "low": [None, None],
+        "high": [None, None],
+    }
+    record = summarise([[1.0, np.nan], [1.0, 2.0]]).record()
+    assert record["mean"] == record["low"] == record["high"] == [1.0, None]
+    assert summarise([1.0, 1.0]).record()["low"] == 1.0
+
+
+@pytest.mark.parametrize(("runs", "confidence"), [([], 0.95), (1.0, 0.95), ([1.0], 1), ([1.0], 0)])
+def test_no_runs_and_no_confidence_are_refused(runs: object, confidence: float) -> None:
+    with pytest.raises(InvalidArgument):
+        summarise(runs, confidence)
+
+
+def wait(cell: Cell) -> dict[str, Any]:
+    """Say who computes, and take longer than anybody waits."""
+    Path(cell.parameters["folder"], str(os.getpid())).touch()
+    time.sleep(600)
+    return {}
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_its_parent(how: signal.Signals, tmp_path: Path) -> None:
+    code = (
+        "from test_sweep import *\n"
+        "if __name__ == '__main__':\n"
+        f"    folder = {str(tmp_path)!r}\n"
+        "    cells = [Cell('test', 'none', 'wait', i, {'folder': folder}) for i in range(3)]\n"
+        "    run_cells(cells, wait, jobs=2)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
+        until = time.monotonic() + 120
+        while len(workers := list(tmp_path.glob("[0-9]*"))) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        parent.send_signal(how)
+    while any(is_running(int(worker.name)) for worker in workers):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended but was not fetched yet is not running.
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return not state.stdout.startswith("Z") and bool(state.stdout)
