@@ -1,7 +1,8 @@
 """Benchmarks: ``python benchmarks [NAME …] [--out FILE]`` prints medians and ratios against peers.
 
 Every peer is timed in the same process and run as ours, in turn, so that the ratios hold when the
-speed of the machine drifts; absolute times are for orientation. Names: planning, compile, learning.
+speed of the machine drifts; absolute times are for orientation. Names: planning, compile, learning,
+cuts, live.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import scipy.sparse as sp
 
 import iirl_opt as iirl
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.solver import LiveProgram
 
 Row = dict[str, Any]
 
@@ -189,10 +191,91 @@ def explicit(feasible: iirl.FeasibleRewards, objective: np.ndarray) -> None:
     )
 
 
+def cuts() -> list[Row]:
+    """Time Algorithm 1 on random games, where feasible sets are solved by cuts."""
+    rows = []
+    for name, size, lifted_at in (
+        ("random 30×3×3", (30, 3, 3), 10),
+        ("paper 200×4×4", (200, 4, 4), 4),
+    ):
+        game, truth = iirl.random_game(*size, seed=0)
+        seconds, began = [], time.perf_counter()
+        for episode in iirl.interact(iirl.InteractiveIRL(game, seed=0), truth, 30):
+            seconds.append(time.perf_counter() - began)
+            if episode.number == lifted_at:
+                feasible = episode.learner.known
+            began = time.perf_counter()
+        objective = np.random.default_rng(0).uniform(-1, 1, game.n_states)
+        ms = timed(
+            3,
+            cuts=lambda f=feasible, c=objective: f.maximise(c, method="cuts"),
+            lifted=lambda f=feasible, c=objective: f.maximise(c, method="lifted"),
+        )
+        rows.append(
+            {
+                "game": name,
+                "median episode ms": 1e3 * median(seconds),
+                "slowest episode ms": 1e3 * max(seconds),
+                "episodes compared": lifted_at,
+                "cuts ms": ms["cuts"],
+                "lifted/cuts": ms["lifted"] / ms["cuts"],
+            }
+        )
+    return rows
+
+
+def live() -> list[Row]:
+    """Time a live program after a small change of the reward against a fresh one."""
+    rows = []
+    for name, (game, reward) in list(games().items())[:2]:
+        rng = np.random.default_rng(0)
+        n, k = game.n_states, game.n_choices
+        flow = iirl.StackelbergCommitment(game, reward).problem()
+        advantage = np.repeat(np.eye(n), k, axis=0) - game.discount * game.matrix
+        hot_flow = LiveProgram.of(flow)
+        hot_values = LiveProgram(np.ones(n) / n, advantage, np.repeat(reward, k), np.inf)
+        hot_flow.solve(), hot_values.solve()
+
+        def nearby(
+            r: np.ndarray = reward, rng: np.random.Generator = rng, k: int = k
+        ) -> np.ndarray:
+            return np.repeat(r * (1 + 0.01 * rng.normal(size=r.size)), k)
+
+        def occupancy(program: LiveProgram, draw: Any = nearby) -> None:
+            program.change_objective(draw())
+            program.solve()
+
+        def values(program: LiveProgram, draw: Any = nearby) -> None:
+            program.change_rows(draw(), np.inf)
+            program.solve()
+
+        ms = timed(
+            5,
+            hot_occupancy=lambda p=hot_flow, f=occupancy: f(p),
+            occupancy=lambda q=flow, f=occupancy: f(LiveProgram.of(q)),
+            hot_values=lambda p=hot_values, f=values: f(p),
+            values=lambda a=advantage, n=n, f=values: f(
+                LiveProgram(np.ones(n) / n, a, np.full(a.shape[0], -np.inf), np.inf)
+            ),
+        )
+        rows.append(
+            {
+                "game": name,
+                "occupancy hot ms": ms["hot_occupancy"],
+                "occupancy cold/hot": ms["occupancy"] / ms["hot_occupancy"],
+                "values hot ms": ms["hot_values"],
+                "values cold/hot": ms["values"] / ms["hot_values"],
+            }
+        )
+    return rows
+
+
 SUITES: dict[str, Callable[[], list[Row]]] = {
     "planning": planning,
     "compile": compile_overhead,
     "learning": learning,
+    "cuts": cuts,
+    "live": live,
 }
 
 

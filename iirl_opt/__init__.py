@@ -102,9 +102,14 @@ _HOME: dict[str, tuple[str, ...]] = {
         "misspecification_loss",
         "value_of_information",
     ),
-    "iirl_opt.solver": ("Clarabel", "HiGHS", "Named", "Solved", "Status", "solve"),
+    "iirl_opt.solver": ("Clarabel", "HiGHS", "LiveProgram", "Named", "Solved", "Status", "solve"),
     "iirl_opt.programs.sets": ("Ball", "RewardBox", "RewardSimplex", "RewardSolution"),
-    "iirl_opt.programs.rewards": ("AffineClass", "FeasibleRewards", "Violation"),
+    "iirl_opt.programs.rewards": (
+        "AffineClass",
+        "DistinctRows",
+        "FeasibleRewards",
+        "Violation",
+    ),
     "iirl_opt.programs.occupancy": ("OccupancyMeasure", "OccupancySolution", "budget"),
     "iirl_opt.programs.affine": (
         "Environment",
@@ -123,6 +128,9 @@ _HOME: dict[str, tuple[str, ...]] = {
     "iirl_opt.programs.realise": ("NotRealisable", "realise", "satisfies_condition_b"),
     "iirl_opt.programs.identify": ("Identification", "VerificationProtocol", "identify"),
     "iirl_opt.certificate": ("Certificate", "read_certificate"),
+    "iirl_opt.programs.admissible": ("AdmissibleCommitment", "AdmissibleSolution"),
+    "iirl_opt.programs.bilevel": ("BilevelSolution", "DeterministicCommitment"),
+    "iirl_opt.programs.normal_form": ("MixedCommitment", "MixedSolution"),
     "iirl_opt.programs.commitment": (
         "Commitment",
         "Guarantee",
@@ -172,9 +180,12 @@ if TYPE_CHECKING:
     from iirl_opt.planning.iteration import *  # noqa: F403
     from iirl_opt.planning.misspecification import *  # noqa: F403
     from iirl_opt.planning.problem import *  # noqa: F403
+    from iirl_opt.programs.admissible import *  # noqa: F403
     from iirl_opt.programs.affine import *  # noqa: F403
+    from iirl_opt.programs.bilevel import *  # noqa: F403
     from iirl_opt.programs.commitment import *  # noqa: F403
     from iirl_opt.programs.identify import *  # noqa: F403
+    from iirl_opt.programs.normal_form import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403
     from iirl_opt.programs.proof import *  # noqa: F403
     from iirl_opt.programs.realise import *  # noqa: F403

@@ -8,7 +8,7 @@ use, so that every expectation of a file can be derived again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import iirl_opt
-from iirl_opt.errors import FileProblem, IIRLError, Infeasible, NotAProduct
+from iirl_opt.errors import FileProblem, IIRLError, Infeasible, InvalidArgument, NotAProduct
+from iirl_opt.follower import OptimalFollower
 from iirl_opt.formats import model
 from iirl_opt.formats.problem import Problem, Row, read_problem
-from iirl_opt.game.values import evaluate
 from iirl_opt.learn.interactive import Episode, InteractiveIRL, interact
-from iirl_opt.programs.commitment import commit
+from iirl_opt.planning.dominance import DominanceVerdict, dominance
+from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.programs.bilevel import DeterministicCommitment
+from iirl_opt.programs.commitment import Commitment, StackelbergCommitment, commit
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.programs.rewards import AffineClass, FeasibleRewards
 from iirl_opt.programs.sets import RewardBox, RewardDomain, RewardSimplex
@@ -234,7 +237,7 @@ def program(problem: Problem) -> Any:
     Raises
     ------
     FileProblem
-        The question is not one linear program.
+        The question is not one linear or mixed-integer program.
     """
     question, game = problem.question, problem.game
     if isinstance(question, model.FeasibleRewardsQuestion) and question.ask == "maximise":
@@ -244,7 +247,7 @@ def program(problem: Problem) -> Any:
         measure = OccupancyMeasure(game)
         return measure.program(problem.need_truth(), subject_to=_measure_rows(problem, measure))
     if isinstance(question, model.CommitmentQuestion) and question.ask == "optimal":
-        return OccupancyMeasure(game).program(problem.need_truth())
+        return _commitment_program(problem, question)
     raise FileProblem(problem.path, "is not one linear program", key="question")
 
 
@@ -289,7 +292,8 @@ def _domain(problem: Problem, question: model.FeasibleRewardsQuestion) -> Reward
     return _WithRows(base, rows)
 
 
-def _measure_rows(problem: Problem, measure: OccupancyMeasure) -> list[Any]:
+def _measure_rows(problem: Problem, measure: Any) -> list[Any]:
+    """Return the rows on the measure of a program that has `expected`."""
     out: list[Any] = []
     for i, row in enumerate(problem.rows):
         if row.target != "measure":
@@ -363,21 +367,122 @@ def _occupancy(problem: Problem, question: model.OccupancyQuestion) -> Answer:
 
 
 def _commitment(problem: Problem, question: model.CommitmentQuestion) -> Answer:
-    game, truth = problem.game, problem.need_truth()
-    if question.ask == "optimal":
-        plan = commit(game, truth, follower=problem.follower)
-        policy, response, values = plan.policy, plan.response, plan.values
-    else:
+    if question.ask == "dominance":
+        return _dominance(_commitment_problem(problem, question))
+    if question.ask == "evaluate":
         if problem.policy is None:
             raise FileProblem(problem.path, "is missing", key="question.leader")
-        policy = problem.policy
-        response = np.asarray(problem.follower.respond(game, policy, truth), dtype=float)
-        values = evaluate(game, truth, (policy, response / response.sum(axis=1, keepdims=True)))
-    reported = problem.reported(values)
-    return Answer(
-        {"value": float(game.start @ reported), **_by_name("value", game.states, reported)},
-        {"policy": policy.tolist(), "response": response.tolist()},
-    )
+        reply = _commitment_problem(problem, question).reply(problem.policy)
+        values = problem.reported(reply.values)
+        evidence = {"policy": problem.policy.tolist(), "response": reply.response.tolist()}
+        return Answer(_values(problem, values), evidence)
+    shared = any(row.whose == "both" for row in problem.rows)
+    try:
+        plan = _plan(problem, question)
+    except NotAProduct as error:
+        return Answer({"product": 0.0}, {"correlated": str(error)})
+    quantities = _values(problem, problem.reported(plan.values))
+    if shared:
+        quantities["product"] = 1.0
+    if plan.bound is not None and problem.decpomdp is None:
+        quantities |= {"bound": plan.bound, "gap": plan.bound - plan.value}
+    evidence = {
+        "policy": plan.policy.tolist(),
+        "response": plan.response.tolist(),
+        "guarantee": plan.guarantee.value,
+        "among": plan.among,
+        "method": plan.method,
+    }
+    if plan.solved is not None:
+        evidence["solved"] = _solved(plan.solved)
+    return Answer(quantities, evidence)
+
+
+def _plan(problem: Problem, question: model.CommitmentQuestion) -> Commitment:
+    """Return the commitment that a question asks for."""
+    game, rows = problem.game, problem.rows
+    kinds = {row.whose for row in rows}
+    if len(kinds) > 1:
+        raise FileProblem(
+            problem.path, "is of the leader in one row, of both in another", key="constraint"
+        )
+
+    def subject_to(program: Any) -> list[Any]:
+        return _measure_rows(problem, program)
+
+    try:
+        return commit(
+            game,
+            problem.need_truth(),
+            follower_reward=problem.follower_reward,
+            follower=problem.follower,
+            exact=question.exact,
+            stochastic=question.stochastic,
+            method=question.method,
+            ties=question.ties,
+            allowed=problem.allowed,
+            subject_to=subject_to if rows else None,
+            whose="leader" if "leader" in kinds else "both",
+        )
+    except InvalidArgument as error:
+        raise FileProblem(problem.path, str(error), key="question") from error
+
+
+def _commitment_problem(problem: Problem, question: model.CommitmentQuestion) -> CommitmentProblem:
+    follower = problem.follower
+    if isinstance(follower, OptimalFollower) and follower.ties == "all":
+        follower = replace(follower, ties="mix")  # who reports all of them plays any
+    try:
+        return CommitmentProblem(
+            problem.game,
+            problem.need_truth(),
+            follower,
+            follower_reward=problem.follower_reward,
+            ties=question.ties,
+            allowed=problem.allowed,
+        )
+    except InvalidArgument as error:
+        raise FileProblem(problem.path, str(error), key="question") from error
+
+
+def _commitment_program(problem: Problem, question: model.CommitmentQuestion) -> Any:
+    """Return the joint optimum's program where that answers the question, else the bilevel one."""
+    asked = _commitment_problem(problem, question)
+    alone = any(row.whose == "leader" for row in problem.rows)
+    if asked.cooperative and asked.epsilon == 0 and not alone and problem.allowed is None:
+        joint = StackelbergCommitment(problem.game, problem.need_truth())
+        return joint.problem(_measure_rows(problem, joint))
+    try:
+        bilevel = DeterministicCommitment(asked)
+    except InvalidArgument as error:
+        raise FileProblem(problem.path, str(error), key="follower") from error
+    return bilevel.program(_measure_rows(problem, bilevel))
+
+
+def _dominance(asked: CommitmentProblem) -> Answer:
+    """Return whether a commitment is best from every state, or states that rule it out."""
+    found = dominance(asked)
+    states = asked.game.states
+    quantities = {
+        "dominating": float(found.verdict is DominanceVerdict.DOMINATING),
+        "ruled_out": float(found.verdict is DominanceVerdict.RULED_OUT),
+        **_by_name("value", states, found.values),
+        **_by_name("bound", states, found.bounds),
+    }
+    evidence = {
+        "verdict": found.verdict.value,
+        "policy": None if found.actions is None else found.actions.tolist(),
+        "states": [str(states[s]) for s in found.states],
+        "best_actions": found.best_actions.tolist(),
+        "best_values": found.best_values.tolist(),
+    }
+    return Answer(quantities, evidence)
+
+
+def _values(problem: Problem, values: Array) -> dict[str, float]:
+    """Return the value from the start distribution, and from every state."""
+    start = float(problem.game.start @ values)
+    return {"value": start, **_by_name("value", problem.game.states, values)}
 
 
 def _affine(problem: Problem, question: model.AffineQuestion) -> Answer:

@@ -8,14 +8,17 @@ import pytest
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.library import (
+    answer,
     check,
     find_model,
     learn,
     learning_answer,
+    program,
     read_model,
     shipped_models,
 )
 from iirl_opt.programs.commitment import commit
+from iirl_opt.solver import solve
 
 WHOLE = """
 version = 1
@@ -224,3 +227,74 @@ def test_a_decpomdp_file_is_a_learning_problem_in_its_own_convention(problems: P
     quantities = learning_answer(model, run).quantities
     assert quantities["optimal_value"] == pytest.approx(float(model.game.start @ own))
     assert quantities["truth_feasible"] == 1
+
+
+def committed(folder: Path, tables: str, question: str = "", game: str = WHOLE) -> dict[str, float]:
+    """What a question of the commitment family finds in the game of `WHOLE`, with more tables."""
+    text = game.replace('family = "learning"\nepisodes = 2', f'family = "commitment"\n{question}')
+    return dict(answer(read_model(write(folder, f"{text}\n{tables}\n"))).quantities)
+
+
+def test_the_follower_may_have_a_reward_of_its_own(tmp_path: Path) -> None:
+    # It would rather stay in a, which pays it and nobody else.
+    found = committed(tmp_path, "[follower_reward]\nvalues = { a = 1 }", "exact = true")
+    assert found["value"] == found["bound"] == 0
+    both = committed(tmp_path, "")
+    assert both["value"] == pytest.approx(6 / 7, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tables", "question", "place"),
+    [
+        ("[follower_reward]\nvalues = { q = 1 }", "", "follower_reward.values.q"),
+        ("", 'forbidden = { q = ["x"] }', "question.forbidden.q: no state"),
+        ("", 'forbidden = { a = ["z"] }', "question.forbidden.a: no leader action"),
+        ("", 'forbidden = { "*" = ["x", "y"] }', "names no action"),
+        ("", 'method = "guess"', "question.method"),
+        ('[follower]\nmodel = "boltzmann"\nbeta = 1', 'method = "milp"', "question: method"),
+        ('[follower]\nmodel = "boltzmann"\nbeta = 1', 'ties = "optimistic"', "question: ties"),
+        (
+            '[[constraint]]\nname = "c"\non = "reward"\nterms = { a = 1 }\nat_most = 1',
+            "",
+            r"constraint[0].on",
+        ),
+        (
+            "".join(
+                f'[[constraint]]\nname = "{whose}"\non = "measure"\nwhose = "{whose}"\n'
+                "terms = { a = 1 }\nat_most = 1\n"
+                for whose in ("leader", "both")
+            ),
+            "",
+            "constraint: is of the leader in one row",
+        ),
+    ],
+)
+def test_a_fault_in_a_commitment_question_is_named(
+    tmp_path: Path, tables: str, question: str, place: str
+) -> None:
+    with pytest.raises(FileProblem) as caught:
+        committed(tmp_path, tables, question)
+    assert place in str(caught.value)
+
+
+def test_a_reward_of_the_follower_means_nothing_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem, match="follower_reward: has a meaning for commitment alone"):
+        read_model(write(tmp_path, f"{WHOLE}\n[follower_reward]\nvalues = {{ a = 1 }}\n"))
+
+
+def test_rows_that_nobody_can_respect_are_an_answer(tmp_path: Path) -> None:
+    row = '[[constraint]]\nname = "never a"\non = "measure"\nwhose = "leader"\nterms = { a = 1 }\n'
+    assert committed(tmp_path, f"{row}at_most = 0") == {"infeasible": 1.0}
+
+
+@pytest.mark.parametrize("name", ["hazard-ignored", "hazard-shared", "figure-1", "lemma-3-exact"])
+def test_the_program_behind_a_commitment_has_its_value(name: str) -> None:
+    model = read_model(name)
+    expected = next(e.value for e in model.expect if e.quantity == "value")
+    assert solve(program(model)).value == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_question_without_a_program_says_so() -> None:
+    for name in ("theorem-3-dominance", "theorem-3-a1"):
+        with pytest.raises(FileProblem, match="is not one linear program"):
+            program(read_model(name))

@@ -133,6 +133,7 @@ class EpsilonGreedy(_Table, tag_field="model", tag="epsilon-greedy"):
     """A follower that errs with probability epsilon."""
 
     epsilon: float
+    ties: Literal["first", "last", "random", "mix"] = "first"
 
 
 class Boltzmann(_Table, tag_field="model", tag="boltzmann"):
@@ -160,6 +161,7 @@ class Constraint(_Table, rename={"target": "on"}):
 
     name: str
     target: Literal["reward", "measure"]
+    whose: Literal["leader", "both"] = "both"
     terms: dict[str, Number] = {}
     choices: list[JointReward] = []
     at_least: float | None = None
@@ -195,10 +197,23 @@ class OccupancyQuestion(_Table, tag_field="family", tag="occupancy"):
 
 
 class CommitmentQuestion(_Table, tag_field="family", tag="commitment"):
-    """The best commitment, or what a given one earns against the follower."""
+    """The best commitment, what a given one earns, or whether one is best from every state."""
 
-    ask: Literal["optimal", "evaluate"] = "optimal"
+    ask: Literal["optimal", "evaluate", "dominance"] = "optimal"
     leader: Policy | None = None
+    exact: bool = False
+    stochastic: bool = False
+    method: Literal[
+        "choose",
+        "policy-iteration",
+        "program",
+        "approximate",
+        "enumerate",
+        "milp",
+        "branch-and-bound",
+    ] = "choose"
+    ties: Literal["optimistic", "pessimistic"] | None = None
+    forbidden: dict[str, list[str]] = {}
 
 
 class AffineQuestion(_Table, tag_field="family", tag="affine_equivalence"):
@@ -233,6 +248,7 @@ class Document(_Table):
     game: Game
     question: Question
     reward: Reward | None = None
+    follower_reward: Reward | None = None
     follower: Optimal | EpsilonGreedy | Boltzmann | Proportional | None = None
     observation: list[Observation] = []
     constraint: list[Constraint] = []

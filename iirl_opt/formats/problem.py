@@ -56,6 +56,7 @@ class Row:
     target : ``"reward"`` or ``"measure"``.
     coefficients : shape (S,), or (S, A, B) on choices.
     low, high : bounds, infinite where there is none.
+    whose : who respects a row on the measure, ``"leader"`` or ``"both"``.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Row:
     coefficients: Array
     low: float
     high: float
+    whose: str = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,8 @@ class Problem:
     expect : the expected quantities.
     decpomdp : the ``.dpomdp`` file behind the game, whose convention its values are reported in.
     environment : the test that the game is, of a verification problem.
+    follower_reward : what the follower maximises where it is not the true reward, or None.
+    allowed : mask (S, A) of the actions that a commitment may play, or None.
     """
 
     path: Path
@@ -101,6 +105,8 @@ class Problem:
     expect: tuple[model.Expect, ...] = ()
     decpomdp: dpomdp.DecPOMDP | None = None
     environment: Environment | None = None
+    follower_reward: Array | None = None
+    allowed: NDArray[np.bool_] | None = None
 
     def reported(self, values: Array) -> Array:
         """Return values (S,) in the convention of the file behind the game."""
@@ -148,7 +154,10 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
     made = _game(path, document.game, discount)
     game, truth = made.game, made.reward
     if document.reward is not None:
-        truth = _reward(path, document.reward, game)
+        truth = _reward(path, document.reward, game, "reward")
+    theirs = document.follower_reward
+    if theirs is not None and not isinstance(document.question, model.CommitmentQuestion):
+        raise FileProblem(path, "has a meaning for commitment alone", key="follower_reward")
     follower = _follower(document.follower)
     question = document.question
     stated = {name: getattr(question, name, None) for name in ("first", "leader")}
@@ -178,6 +187,8 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
         expect=tuple(document.expect),
         decpomdp=made.decpomdp if document.reward is None else None,
         environment=made.environment,
+        follower_reward=None if theirs is None else _reward(path, theirs, game, "follower_reward"),
+        allowed=_allowed(path, game, getattr(question, "forbidden", {})),
     )
 
 
@@ -433,10 +444,25 @@ def _by_choice(
     return joint
 
 
-def _reward(path: Path, table: model.Reward, game: TwoAgentMDP) -> Array:
-    """Return the reward of a model file, (S,) or (S, A, B)."""
-    base = _by_state(path, game, table.values, "reward.values", table.default)
-    return _by_choice(path, game, base, table.choices, "reward")
+def _reward(path: Path, table: model.Reward, game: TwoAgentMDP, key: str) -> Array:
+    """Return a reward of a model file, (S,) or (S, A, B)."""
+    base = _by_state(path, game, table.values, f"{key}.values", table.default)
+    return _by_choice(path, game, base, table.choices, key)
+
+
+def _allowed(
+    path: Path, game: TwoAgentMDP, forbidden: Mapping[str, Sequence[str]]
+) -> NDArray[np.bool_] | None:
+    """Return the mask (S, A) of the leader's actions that are not forbidden, or None."""
+    if not forbidden:
+        return None
+    mask = np.ones(game.shape[:2], dtype=bool)
+    for state, actions in forbidden.items():
+        key = f"question.forbidden.{state}"
+        rows = slice(None) if state == "*" else _lookup(path, game.states, state, key)
+        for action in actions:
+            mask[rows, _lookup(path, game.leader_actions, action, key)] = False
+    return mask
 
 
 def _row(path: Path, game: TwoAgentMDP, table: model.Constraint, key: str) -> Row:
@@ -446,12 +472,12 @@ def _row(path: Path, game: TwoAgentMDP, table: model.Constraint, key: str) -> Ro
     if table.equals is not None:
         low = high = table.equals
     coefficients = _by_choice(path, game, base, table.choices, key)
-    return Row(table.name, table.target, coefficients, low, high)
+    return Row(table.name, table.target, coefficients, low, high, table.whose)
 
 
 def _follower(table: Any) -> Follower:
     if isinstance(table, model.EpsilonGreedy):
-        return EpsilonGreedyFollower(table.epsilon)
+        return EpsilonGreedyFollower(table.epsilon, table.ties)
     if isinstance(table, model.Boltzmann):
         return BoltzmannFollower(table.beta)
     if isinstance(table, model.Proportional):

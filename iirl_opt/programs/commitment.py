@@ -1,19 +1,33 @@
-"""Optimal commitments (paper, Section 4.2 and Lemma 2).
+"""Commitments: one question, and the program or search that answers it.
 
-When the follower answers optimally, the leader's part of an optimal joint policy is an optimal
-commitment, and every optimal answer to it has the value of the joint optimum, whatever the tie
-rule. This needs a joint policy that is optimal *from every state*: one that is optimal only from
-the start distribution leaves states it never visits to chance, and a follower may go there. So the
-program's policy is completed by policy iteration, which keeps what is optimal.
+When the follower answers optimally and has the leader's reward, the leader's part of an optimal
+joint policy is an optimal commitment, and every optimal answer to it has the value of the joint
+optimum, whatever the tie rule (paper, Section 4.2 and Lemma 2). This needs a joint policy that is
+optimal *from every state*: one that is optimal only from the start distribution leaves states it
+never visits to chance, and a follower may go there. So the program's policy is completed by policy
+iteration, which keeps what is optimal.
+
+Against every other follower, and for a follower with its own reward, `commit` takes an approximate
+value iteration (a heuristic), or a search over the *deterministic* commitments, which ends with a
+proof or with a bound. Stochastic commitments may earn more than all deterministic ones; of those
+only one-state games are solved exactly, otherwise they are climbed to and bounded.
+
+Constraints are of three kinds, and which is meant must be said:
+
+* of the leader's policy alone: `allowed` actions, `admissible` distributions a state at a time;
+* on the joint play, *respected by both* (``whose="both"``): the occupancy program, whose optimum is
+  a commitment only if it is a pair of policies;
+* on the joint play, of the leader alone (``whose="leader"``): *the follower ignores them*, which is
+  a bilevel program (`iirl_opt.programs.bilevel`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import cvxpy as cp
 import numpy as np
@@ -26,19 +40,44 @@ from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import (
     Optimum,
     check_reward,
+    evaluate,
     modified_policy_iteration,
     policy_iteration,
 )
+from iirl_opt.planning.ascent import improve_stochastic
+from iirl_opt.planning.bounds import bounded, value_bounds
+from iirl_opt.planning.branch import branch_and_bound
+from iirl_opt.planning.enumeration import Search, enumerate_commitments
+from iirl_opt.planning.iteration import (
+    approximate_value_iteration,
+    evaluated,
+    joint_leader_policy,
+)
+from iirl_opt.planning.problem import CommitmentProblem, Reply, Ties
+from iirl_opt.programs.admissible import AdmissibleCommitment, Restriction
+from iirl_opt.programs.bilevel import DeterministicCommitment, accepted_gap
+from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.solver import Solved, Solver, solve
 
-__all__ = ["Commitment", "Guarantee", "StackelbergCommitment", "commit"]
+__all__ = ["Commitment", "Guarantee", "Method", "StackelbergCommitment", "commit"]
 
 Array = NDArray[np.float64]
+Method = Literal[
+    "choose",
+    "policy-iteration",
+    "program",
+    "approximate",
+    "enumerate",
+    "milp",
+    "branch-and-bound",
+]
+METHODS = get_args(Method)
+Rows = Callable[[Any], Sequence[cp.Constraint]]
 
 
 class Guarantee(Enum):
-    """What is known about a commitment."""
+    """What is known about a commitment, among those that its `among` names."""
 
     EXACT = "no commitment has a larger value"
     BOUND = "the value is within a stated bound of the best"
@@ -53,12 +92,19 @@ class Commitment:
     ----------
     policy : the commitment, shape (S, A).
     response : an answer that the follower may give, shape (S, B).
-    value : expected discounted reward from the start distribution.
+    value : expected discounted reward of the leader from the start distribution, by our own
+        evaluation of the commitment and the response.
     values : the same from every state, shape (S,).
     guarantee : what is known about it.
-    residual : the Bellman residual of `values` in the joint MDP, recomputed: zero (up to rounding)
-        proves that no joint policy, so no commitment, is better.
+    residual : the Bellman residual of `values` in the joint MDP of the leader's reward, recomputed:
+        zero (up to rounding) proves that no joint policy, so no commitment, is better.
     solved : the solver's record where a program was solved.
+    bound : no commitment `among` those named has a larger value; None where nothing is known. Of a
+        program it is the solver's word; of a search, our own arithmetic.
+    among : ``"all"`` commitments, ``"deterministic"`` ones, or ``"admissible"`` ones; in each case
+        those that respect the constraints.
+    method : what found it.
+    converged : whether an approximate value iteration came to rest; None of other methods.
     """
 
     policy: Array
@@ -68,6 +114,24 @@ class Commitment:
     guarantee: Guarantee
     residual: float
     solved: Solved | None = None
+    bound: float | None = None
+    among: Literal["all", "deterministic", "admissible"] = "all"
+    method: Method = "policy-iteration"
+    converged: bool | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How much better than `value` another commitment can be; None where nothing is known."""
+        return None if self.bound is None else max(self.bound - self.value, 0.0)
+
+    def __repr__(self) -> str:
+        word = "" if self.solved is None else " by the solver's word"
+        bound = "" if self.bound is None else f", bound {self.bound:.9g}{word}"
+        rest = "" if self.converged is not False else ", not converged"
+        return (
+            f"Commitment(value {self.value:.9g}{bound}, {self.guarantee.name} among {self.among}, "
+            f"{self.method}{rest})"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +160,14 @@ class StackelbergCommitment:
         """The joint occupancy measure: its `variable` is what to constrain."""
         return OccupancyMeasure(self.game)
 
+    def expected(self, quantity: ArrayLike) -> cp.Expression:
+        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
+        return self.measure.expected(quantity)
+
     @property
     def objective(self) -> cp.Maximize:
         """The expected discounted reward."""
-        return cp.Maximize(self.measure.expected(self.reward))
+        return cp.Maximize(self.expected(self.reward))
 
     @property
     def constraints(self) -> list[cp.Constraint]:
@@ -123,46 +191,340 @@ class StackelbergCommitment:
 
 def commit(
     game: TwoAgentMDP,
-    reward: ArrayLike,
+    reward: ArrayLike | None = None,
     *,
+    leader_reward: ArrayLike | None = None,
+    follower_reward: ArrayLike | None = None,
     follower: Follower | None = None,
-    method: Literal["policy-iteration", "program"] = "policy-iteration",
+    exact: bool = False,
+    stochastic: bool = False,
+    method: Method = "choose",
+    ties: Ties | None = None,
+    allowed: ArrayLike | None = None,
+    admissible: Mapping[Any, Restriction] | None = None,
+    subject_to: Rows | None = None,
+    whose: Literal["leader", "both"] = "leader",
+    time_limit: float | None = None,
     solver: Solver | None = None,
 ) -> Commitment:
-    """Return an optimal commitment of the leader.
+    """Return the best commitment of the leader that the method finds, and what is known of it.
 
     Parameters
     ----------
-    reward : shape (S,) or (S, A, B), the same for both agents.
-    follower : `OptimalFollower` by default, and so far the only one with exact commitments here.
-    method : modified policy iteration, or the linear program `StackelbergCommitment`; both exact.
+    reward : of both agents, shape (S,) or (S, A, B); or else `leader_reward` and, where it differs,
+        `follower_reward`.
+    follower : `OptimalFollower` by default.
+    exact : search the deterministic commitments to the end. Without it, and unless the problem is
+        one of Lemma 2, the answer is a heuristic.
+    stochastic : go on from the best deterministic commitment to stochastic ones, a lower bound on
+        their optimum with an upper one beside it; in a one-state game against an optimal or
+        ε-greedy follower with ``exact=True`` the optimum itself (strong Stackelberg).
+    method : by default what is fastest. ``"policy-iteration"`` and ``"program"`` solve the problem
+        of Lemma 2; ``"approximate"`` is `approximate_value_iteration`; the others are exact over
+        deterministic commitments: ``"branch-and-bound"``, which `exact` takes wherever the
+        follower's answers can be bounded, ``"enumerate"``, and ``"milp"`` for optimal and ε-greedy
+        followers, which alone takes rows (see `DeterministicCommitment`).
+    ties : ``"optimistic"`` (strong Stackelberg) or ``"pessimistic"`` (weak), in place of the
+        follower's own tie rule.
+    allowed : mask (S, A) of the leader's actions; all by default.
+    admissible : ``{state: (G, h)}``, distributions p over the leader's actions with ``G p ≤ h``;
+        ``"*"`` for all other states. Only for the problem of Lemma 2: see `AdmissibleCommitment`.
+    subject_to : a function that is given the program, and returns cvxpy constraints on it:
+        ``lambda program: [budget(program.expected(cost), 2.0, name="cost")]``.
+    whose : who respects these constraints. ``"leader"``: the follower ignores them, and the best
+        *deterministic* commitment is found (`DeterministicCommitment`). ``"both"``: the joint
+        optimum under them, for an optimal follower with the leader's reward.
+    time_limit : seconds for an exact search, which then returns its best with a bound.
+    solver : of the programs; HiGHS by default.
 
     Raises
     ------
     InvalidArgument
-        The follower is not an optimal one.
+        The method does not fit the follower or the constraints: says which do. No reward.
+    InvalidReward
+    NotAProduct
+        The joint optimum under shared constraints is correlated: no pair of policies plays it.
+    Infeasible
+        No commitment respects the constraints, which are named where no joint policy does.
+    LimitReached, SolverFailed
+        A program brought nothing that can be used.
 
-    **Source** paper, Lemma 2. **Cost** arithmetic (a few sweeps and one or two linear systems), or
-    one LP.
+    **Source** paper, Lemma 2 and appendix C; the searches are ours. **Cost** arithmetic; one LP for
+    ``"program"``; mixed-integer programs for ``"milp"``; exponential in S at worst where exact.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(6, 2, 2, seed=0)
+    >>> commit(game, reward).guarantee.name  # Lemma 2
+    'EXACT'
+    >>> plan = commit(game, reward, follower=EpsilonGreedyFollower(0.2), exact=True)
+    >>> plan.guarantee.name, plan.among, plan.gap < 1e-8
+    ('EXACT', 'deterministic', True)
     """
+    if method not in METHODS:
+        raise InvalidArgument("method", f"is {method!r}", ", ".join(METHODS), method)
+    if whose not in ("leader", "both"):
+        raise InvalidArgument("whose", f"is {whose!r}", "leader or both", whose)
+    own = reward if leader_reward is None else leader_reward
+    if own is None or (reward is not None and leader_reward is not None):
+        raise InvalidArgument("reward", "is stated not once", "reward or leader_reward", own)
     model = OptimalFollower() if follower is None else follower
-    if not isinstance(model, OptimalFollower):
-        raise InvalidArgument("follower", f"is {model!r}", "an OptimalFollower", model)
+    if isinstance(model, OptimalFollower) and follower_reward is None:
+        model = replace(model, ties="first")  # Lemma 2: the rule does not matter
+    problem = CommitmentProblem(
+        game, own, model, follower_reward=follower_reward, ties=ties, allowed=allowed
+    )
+    if admissible is not None:
+        return _admissible(problem, admissible, method, subject_to, solver)
+    if subject_to is not None:
+        return _constrained(problem, subject_to, whose, method, time_limit, solver)
+    lemma = problem.cooperative and isinstance(model, OptimalFollower)
+    if method in ("policy-iteration", "program") or (method == "choose" and lemma):
+        return _lemma_2(problem, method, solver)
+    if stochastic and exact and game.n_states == 1 and problem.epsilon is not None:
+        return _mixed(problem, solver)
+    found = _deterministic(problem, exact, method, time_limit, solver)
+    return _stochastic(problem, found) if stochastic else found
+
+
+def _lemma_2(problem: CommitmentProblem, method: Method, solver: Solver | None) -> Commitment:
+    """Return an optimal commitment to an optimal follower with the leader's reward."""
+    _need_lemma_2(problem, "method", method)
+    game, reward = problem.game, problem.reward
     if method == "program":
-        return StackelbergCommitment(game, reward).solve(solver)
-    if method != "policy-iteration":
-        raise InvalidArgument("method", f"is {method!r}", "policy-iteration, program", method)
-    return _commitment(game, modified_policy_iteration(game, reward))
+        if problem.allowed.all():
+            return StackelbergCommitment(game, reward).solve(solver)
+        return _admissible(problem, {}, method, None, solver)
+    if problem.allowed.all():
+        return _commitment(game, modified_policy_iteration(game, reward))
+    best = evaluated(problem, joint_leader_policy(problem))
+    return _made(problem, best.policy, best.reply, bound=best.value, among="all")
+
+
+def _need_lemma_2(problem: CommitmentProblem, name: str, value: object) -> None:
+    """Refuse a problem that Lemma 2 does not speak of."""
+    if not (problem.cooperative and isinstance(problem.follower, OptimalFollower)):
+        reward = "the leader's reward" if problem.cooperative else "a reward of its own"
+        raise InvalidArgument(
+            name,
+            f"is {value!r} for a follower {problem.follower!r} with {reward}",
+            "an OptimalFollower with the leader's reward",
+            problem.follower,
+        )
+
+
+def _admissible(
+    problem: CommitmentProblem,
+    restrictions: Mapping[Any, Restriction],
+    method: Method,
+    subject_to: Rows | None,
+    solver: Solver | None,
+) -> Commitment:
+    """Return the best commitment from rectangular sets of policies."""
+    _need_lemma_2(problem, "admissible", restrictions)
+    if method not in ("choose", "program") or subject_to is not None:
+        raise InvalidArgument(
+            "admissible",
+            f"stands beside method={method!r} or subject_to",
+            "method='program' and no other rows: sets that couple states are not solved exactly",
+            method,
+        )
+    restricted = AdmissibleCommitment(
+        problem.game, problem.reward, restrictions, allowed=problem.allowed
+    )
+    policy, bounds, solved = restricted.solve(solver)
+    return _made(
+        problem,
+        policy,
+        problem.reply(policy),
+        bound=float(problem.game.start @ bounds),
+        among="admissible" if restrictions else "all",
+        method="program",
+        solved=solved,
+    )
+
+
+def _constrained(
+    problem: CommitmentProblem,
+    subject_to: Rows,
+    whose: str,
+    method: Method,
+    time_limit: float | None,
+    solver: Solver | None,
+) -> Commitment:
+    """Return the best commitment under rows that both respect, or the leader alone."""
+    fits = "program" if whose == "both" else "milp"
+    if method not in ("choose", fits):
+        raise InvalidArgument(
+            "method", f"is {method!r} under constraints of {whose!r}", fits, method
+        )
+    if whose == "leader":
+        return _bilevel(problem, subject_to, time_limit, solver)
+    _need_lemma_2(problem, "whose", whose)
+    model = StackelbergCommitment(problem.game, problem.reward)
+    rows = list(subject_to(model))
+    forbidden = np.repeat(~problem.allowed, problem.game.n_follower_actions).astype(float)
+    if forbidden.any():
+        rows.append((forbidden @ model.measure.variable <= 0).set_label("forbidden"))
+    best = model.measure.maximise(problem.reward, subject_to=rows, solver=solver)
+    policy, response = best.split()
+    values = evaluate(problem.game, problem.reward, (policy, response))
+    reply = Reply(response, values)
+    return _made(
+        problem, policy, reply, bound=best.value, among="all", method="program", solved=best.solved
+    )
+
+
+def _bilevel(
+    problem: CommitmentProblem,
+    subject_to: Rows | None,
+    time_limit: float | None,
+    solver: Solver | None,
+) -> Commitment:
+    if problem.epsilon is None:
+        raise InvalidArgument(
+            "method" if subject_to is None else "subject_to",
+            f"needs the mixed-integer program for {problem.follower!r}",
+            "an OptimalFollower or EpsilonGreedyFollower, or branch-and-bound, enumerate",
+            problem.follower,
+        )
+    bilevel = DeterministicCommitment(problem)
+    rows = [] if subject_to is None else list(subject_to(bilevel))
+    found = bilevel.solve(rows, time_limit=time_limit, solver=solver)
+    return _made(
+        problem,
+        found.policy,
+        Reply(found.response, found.values),
+        bound=found.bound,
+        among="deterministic",
+        method="milp",
+        solved=found.solved,
+    )
+
+
+def _deterministic(
+    problem: CommitmentProblem,
+    exact: bool,
+    method: Method,
+    time_limit: float | None,
+    solver: Solver | None,
+) -> Commitment:
+    """Return the best deterministic commitment, or what a heuristic finds."""
+    if method == "choose":
+        searched: Method = "branch-and-bound" if bounded(problem) else "enumerate"
+        method = searched if exact else "approximate"
+    if method == "milp":
+        return _bilevel(problem, None, time_limit, solver)
+    if method == "approximate":
+        found = approximate_value_iteration(problem)
+        return _made(
+            problem,
+            found.policy,
+            found.reply,
+            bound=None,
+            among="deterministic",
+            method=method,
+            converged=found.converged,
+        )
+    search: Search
+    if method == "enumerate":
+        search = enumerate_commitments(problem, time_limit=time_limit)
+    else:
+        search = branch_and_bound(problem, time_limit=time_limit)
+    best = evaluated(problem, search.policy(problem.game.n_leader_actions))
+    return _made(
+        problem, best.policy, best.reply, bound=search.bound, among="deterministic", method=method
+    )
+
+
+def _mixed(problem: CommitmentProblem, solver: Solver | None) -> Commitment:
+    """Return the best stochastic commitment of a one-state game."""
+    found = MixedCommitment(problem).solve(solver)
+    best = evaluated(problem, found.policy)
+    if best.value < found.bound - _accepted(problem):  # the ties are not in the leader's favour
+        best = improve_stochastic(problem, found.policy).best
+    return _made(
+        problem,
+        best.policy,
+        best.reply,
+        bound=found.bound,
+        among="all",
+        method="milp",
+        solved=found.solved,
+    )
+
+
+def _stochastic(problem: CommitmentProblem, found: Commitment) -> Commitment:
+    """Return what climbing from a deterministic commitment reaches, with a bound on all."""
+    best = improve_stochastic(problem, found.policy).best
+    bound = float(problem.game.start @ value_bounds(problem).w_hi)
+    return _made(
+        problem,
+        best.policy,
+        best.reply,
+        bound=bound,
+        among="all",
+        method=found.method,
+        converged=found.converged,
+    )
+
+
+def _made(
+    problem: CommitmentProblem,
+    policy: Array,
+    reply: Reply,
+    *,
+    bound: float | None,
+    among: Literal["all", "deterministic", "admissible"],
+    method: Method = "policy-iteration",
+    solved: Solved | None = None,
+    converged: bool | None = None,
+) -> Commitment:
+    """Return a commitment with the guarantee that its bound gives it."""
+    game = problem.game
+    value = float(game.start @ reply.values)
+    guarantee = Guarantee.HEURISTIC
+    if bound is not None:
+        met = bound <= value + _accepted(problem)
+        guarantee = Guarantee.EXACT if met else Guarantee.BOUND
+        bound = max(bound, value)
+    ahead = game.discount * (game.matrix @ reply.values)
+    best = (problem.full_reward.reshape(game.n_states, -1) + ahead.reshape(game.n_states, -1)).max(
+        1
+    )
+    return Commitment(
+        policy=policy,
+        response=reply.response,
+        value=value,
+        values=reply.values,
+        guarantee=guarantee,
+        residual=float(np.abs(best - reply.values).max()),
+        solved=solved,
+        bound=bound,
+        among=among,
+        method=method,
+        converged=converged,
+    )
+
+
+def _accepted(problem: CommitmentProblem) -> float:
+    """Return the gap that counts as none."""
+    return accepted_gap(problem.reward, problem.game.discount)
 
 
 def _commitment(game: TwoAgentMDP, optimum: Optimum, solved: Solved | None = None) -> Commitment:
     leader, follower = np.divmod(optimum.actions, game.n_follower_actions)
+    value = float(game.start @ optimum.values)
     return Commitment(
         policy=deterministic_policy(leader, game.n_leader_actions),
         response=deterministic_policy(follower, game.n_follower_actions),
-        value=float(game.start @ optimum.values),
+        value=value,
         values=optimum.values,
         guarantee=Guarantee.EXACT if optimum.error == 0.0 else Guarantee.BOUND,
         residual=optimum.residual,
         solved=solved,
+        bound=value + optimum.error,
+        method="policy-iteration" if solved is None else "program",
     )

@@ -12,7 +12,11 @@ the r̄ vanishes. It is Corollary 1 lifted: eliminating V_t gives the printed in
 as here repairs γ = 0, where every state reward is feasible and the printed rows are too strict.
 
 Actions known to be optimal are tied: their rows are equalities (label ``tied``). Rows that are zero
-or repeat another are left out, the rest are scaled to a largest entry of one.
+or repeat another are left out, the rest are scaled to a largest entry of one. An observation that
+repeats an earlier one stays among the episodes, but its rows stand once.
+
+Programs are solved as they stand here, or by cuts over the explicit rows
+(`iirl_opt.programs.cuts`), whichever a measured rule says is faster.
 
 The set is a closed convex cone that contains every constant reward. Without a domain such as
 `RewardSimplex` its programs are unbounded.
@@ -20,30 +24,43 @@ The set is a closed convex cone that contains every constant reward. Without a d
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple, get_args
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import splu
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import check_reward, evaluate, follower_reward, tie_tolerance
 from iirl_opt.observation import Observation, observe
-from iirl_opt.programs.sets import Lifted, RewardBox, RewardSet, RewardSolution
-from iirl_opt.solver import Solver
+from iirl_opt.programs.cuts import Block, CutProgram, lift, prefers_cuts
+from iirl_opt.programs.sets import (
+    Lifted,
+    RewardBox,
+    RewardDomain,
+    RewardSet,
+    RewardSimplex,
+    RewardSolution,
+)
+from iirl_opt.solver import HiGHS, Solver
+from iirl_opt.solver.linear import LinearProgram, read_linear
 
-__all__ = ["AffineClass", "FeasibleRewards", "Violation"]
+__all__ = ["AffineClass", "DistinctRows", "FeasibleRewards", "Violation"]
 
 Array = NDArray[np.float64]
 
 # Entries of P_t − P_{t,b} below this are rounding of equal probabilities.
 ZERO = 1e-12
+
+# How a program is solved: by the rule, over the sparse lifted rows, or by cuts.
+Method = Literal["choose", "lifted", "cuts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +150,39 @@ class Violation(NamedTuple):
     gap: float
 
 
+class DistinctRows(NamedTuple):
+    """The set as half-spaces ``rows @ r ≥ 0`` and equations ``ties @ r = 0`` of state rewards.
+
+    No row is zero, none repeats another, and each is scaled to a largest entry of one.
+
+    Attributes
+    ----------
+    rows : shape (m, S).
+    episode, state, action : shape (m,): where each row comes from; the first of those that agree.
+        The row says that `action` is not better in `state` than the response of `episode`.
+    ties : shape (k, S), of actions that were played beside others.
+    tie_episode, tie_state, tie_action : shape (k,).
+    """
+
+    rows: Array
+    episode: NDArray[np.int64]
+    state: NDArray[np.int64]
+    action: NDArray[np.int64]
+    ties: Array
+    tie_episode: NDArray[np.int64]
+    tie_state: NDArray[np.int64]
+    tie_action: NDArray[np.int64]
+
+
 class _Rows(NamedTuple):
-    """Rows ``on_r @ r + on_v @ V`` of one episode; `on_r` is None for state rewards."""
+    """Rows ``on_r @ r + on_v @ V`` of one episode; `on_r` is None for state rewards.
+
+    Row i speaks of the state and action s·B + b = ``at[i]``.
+    """
 
     on_r: Matrix | None
     on_v: Matrix
+    at: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,17 +227,30 @@ class _Episode:
         wanted = np.flatnonzero(~self.observation.played.ravel())
         return self.game.discount * sp.csr_array(gaps)[wanted], state[wanted]
 
-    def explicit(self, rows: _Rows, joint: bool) -> Array:
-        """Return lifted rows with the value variable eliminated."""
-        n_states = self.game.n_states
-        system: Any = sp.eye_array(n_states, format="csc") - self.game.discount * sp.csc_array(
-            self.chain
-        )
-        factor: Any = splu(system)
-        through_v = factor.solve(np.ascontiguousarray(rows.on_v.toarray().T), trans="T").T
+    @cached_property
+    def block(self) -> Block:
+        """The rows of state rewards, lifted and explicit."""
+        free, tied = self.state_rows
+        return Block(self.flow, free.on_v, tied.on_v)
+
+    @property
+    def flow(self) -> Matrix:
+        """The matrix I − γP_t."""
+        eye: Any = sp.eye_array(self.game.n_states, format="csc")
+        return sp.csc_array(eye - self.game.discount * sp.csc_array(self.chain))
+
+    def explicit(self, joint: bool) -> tuple[Array, Array]:
+        """Return the free and the tied lifted rows with the value variable eliminated."""
         if not joint:
-            return np.asarray(through_v)
+            whole = self.block.rows * self.block.size[:, None]
+            return whole[: self.block.free.shape[0]], whole[self.block.free.shape[0] :]
+        free, tied = (self._eliminated(rows) for rows in self.joint_rows)
+        return free, tied
+
+    def _eliminated(self, rows: _Rows) -> Array:
         assert rows.on_r is not None
+        dense = np.ascontiguousarray(rows.on_v.toarray().T)
+        through_v = self.block.splu.solve(dense, trans="T").T if dense.size else dense.T
         return np.asarray(through_v @ self.mean_reward.toarray() + rows.on_r.toarray())
 
     @cached_property
@@ -260,8 +318,12 @@ class FeasibleRewards(RewardSet):
         return self.add(observe(self.game, pi1, response))
 
     def add(self, observation: Observation) -> FeasibleRewards:
-        """Return the rewards that also explain an observation of this game."""
-        episode = _Episode(self.game, observation)
+        """Return the rewards that also explain an observation of this game.
+
+        One that repeats an earlier one, action for action, adds an episode and no rows.
+        """
+        known = (e for _, e in self._distinct() if _same(e.observation, observation))
+        episode = next(known, None) or _Episode(self.game, observation)
         return FeasibleRewards(self.game, (*self.episodes, episode))
 
     @property
@@ -275,7 +337,7 @@ class FeasibleRewards(RewardSet):
 
     def count_rows(self, *, joint: bool = False) -> int:
         """Return the number of rows beside the values: zeros and repetitions left out."""
-        return sum(part.on_v.shape[0] for rows in self._rows(joint) for part in rows)
+        return sum(part.on_v.shape[0] for _, _, rows in self._rows(joint) for part in rows)
 
     def slack(self, reward: ArrayLike) -> Array:
         """Return ``V_t(s) − Q_t(s, b)`` under each response, shape (T, S, B).
@@ -322,20 +384,20 @@ class FeasibleRewards(RewardSet):
     def lifted(self, r: cp.Expression) -> Lifted:
         """Return the set as ``values[t]`` and ``tied[t]`` (equalities) and ``optimal[t]`` (≥ 0).
 
+        Episodes that repeat an earlier one have none.
+
         Parameters
         ----------
         r : affine expression of shape (S,), or (S, A·B) for a joint reward.
         """
         joint = self._is_joint(r)
         flat = cp.vec(r, order="C") if joint else r
-        gamma, n_states = self.game.discount, self.game.n_states
+        n_states = self.game.n_states
         equalities: list[cp.Constraint] = []
         nonnegative: list[tuple[str, cp.Expression]] = []
-        for t, (episode, (free, tied)) in enumerate(
-            zip(self.episodes, self._rows(joint), strict=True)
-        ):
+        for t, episode, (free, tied) in self._rows(joint):
             v = cp.Variable(n_states, name=f"V[{t}]")
-            flow = sp.eye_array(n_states, format="csr") - gamma * sp.csr_array(episode.chain)
+            flow = episode.flow.tocsr()
             mean = episode.mean_reward @ flat if joint else flat
             equalities.append((flow @ v == mean).set_label(f"values[{t}]"))
             if tied.on_v.shape[0]:
@@ -347,17 +409,120 @@ class FeasibleRewards(RewardSet):
     def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
         """Return (G, E) with ``G r ≥ 0`` and ``E r = 0`` over flat rewards: Corollary 1 as printed.
 
-        Rows are scaled as in `lifted` and carry the factor γ. Dense: (rows, S) or (rows, S·A·B).
+        Rows stand in the order of `lifted`, are scaled as there and carry the factor γ. Dense:
+        (rows, S) or (rows, S·A·B).
 
-        **Cost** arithmetic: one factorisation an episode, and a solve a row.
+        **Cost** arithmetic: one factorisation an episode, and a solve a row; for state rewards once
+        an episode, whatever set it belongs to.
         """
         width = self.game.matrix.shape[0] if joint else self.game.n_states
-        parts: tuple[list[Array], list[Array]] = ([np.zeros((0, width))], [np.zeros((0, width))])
-        for episode, pair in zip(self.episodes, self._rows(joint), strict=True):
-            for part, rows in zip(parts, pair, strict=True):
-                if rows.on_v.shape[0]:
-                    part.append(episode.explicit(rows, joint))
-        return np.concatenate(parts[0]), np.concatenate(parts[1])
+        parts = [episode.explicit(joint) for _, episode in self._distinct()]
+        empty = np.zeros((0, width))
+        free, tied = (np.concatenate([empty, *(pair[i] for pair in parts)]) for i in (0, 1))
+        return free, tied
+
+    def distinct_rows(self) -> DistinctRows:
+        """Return the explicit rows of state rewards without repetitions, and whence they come.
+
+        **Cost** arithmetic: the rows of an episode are made once and shared by all sets that
+        contain it, so after one more observation this costs one factorisation, a solve a row of the
+        new episode, and a copy of all rows.
+        """
+        n_states, n_actions = self.game.n_states, self.game.n_follower_actions
+        known = list(self._rows(joint=False))
+        parts: list[Any] = []
+        for side, held in enumerate(
+            [
+                [e.block.rows[: e.block.free.shape[0]] for _, e, _ in known],
+                [e.block.rows[e.block.free.shape[0] :] for _, e, _ in known],
+            ]
+        ):
+            rows = np.concatenate([np.zeros((0, n_states)), *held])
+            of = np.repeat([t for t, _, _ in known], [len(part) for part in held])
+            at = np.concatenate([np.zeros(0, np.int64), *(pair[side].at for _, _, pair in known)])
+            first = _first_of_equals(rows)
+            of, at = of[first].astype(np.int64), at[first]
+            parts += [rows[first], of, at // n_actions, at % n_actions]
+        return DistinctRows(*parts)
+
+    def maximise(
+        self,
+        objective: ArrayLike,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+        method: Method = "choose",
+    ) -> RewardSolution:
+        """Return a reward of the set that maximises ``Σ objective · r``.
+
+        Parameters
+        ----------
+        objective : shape (S,), or (S, A, B) to look among joint rewards.
+        domain : where to look; the `RewardSimplex` by default.
+        method : ``"lifted"`` solves one sparse program with value variables; ``"cuts"`` adds
+            explicit rows while any is violated, for state rewards, a domain of plain rows and a
+            simplex method of HiGHS, and the lifted program has the last word where one of these
+            is not given or the cuts find no optimum; ``"choose"`` takes the faster by
+            `iirl_opt.programs.cuts.prefers_cuts`. The optimum is the same, and so is the record.
+
+        Raises
+        ------
+        Infeasible, Unbounded
+            The domain holds no reward of the set, or does not bound the objective.
+
+        **Source** paper, the linear program of Section 4.2. **Cost** one LP.
+        """
+        c = check_reward(self.game, objective)
+        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method)) is not None:
+            found = cuts.maximise(c)
+            if found is not None:
+                return found
+        return super().maximise(c, domain=domain, solver=solver)
+
+    def widths(
+        self,
+        directions: ArrayLike | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+        method: Method = "choose",
+    ) -> Array:
+        """Return how far the set extends in each direction: ``max c·r − min c·r``, shape (k,).
+
+        Parameters
+        ----------
+        directions : shape (k, S); the S unit vectors by default, so that entry s says how uncertain
+            the reward of state s is.
+        method : as for `maximise`.
+
+        **Cost** 2k LPs, compiled once.
+        """
+        cuts = self._cuts(domain, solver, method)
+        given = np.eye(self.game.n_states) if directions is None else np.asarray(directions, float)
+        if cuts is not None and given.ndim == 2 and given.shape[1] == self.game.n_states:
+            ends = [[cuts.maximise(sign * c) for c in given] for sign in (1.0, -1.0)]
+            values = [found.value for side in ends for found in side if found is not None]
+            if len(values) == 2 * len(given):
+                return np.asarray(np.maximum(np.reshape(values, (2, -1)).sum(axis=0), 0.0))
+        return super().widths(directions, domain=domain, solver=solver)
+
+    def _cuts(
+        self, domain: RewardDomain | None, solver: Solver | None, method: Method
+    ) -> _Cuts | None:
+        """Return the set within a domain as a program by cuts, where possible and wanted."""
+        if method not in get_args(Method):
+            allowed = ", ".join(get_args(Method))
+            raise InvalidArgument("method", f"is {method!r}", allowed, method)
+        chosen = HiGHS() if solver is None else solver
+        possible = isinstance(chosen, HiGHS) and chosen.method in ("choose", "simplex")
+        if method == "lifted" or not possible:
+            return None
+        distinct = list(self._distinct())
+        blocks = [episode.block for _, episode in distinct]
+        if method == "choose" and not prefers_cuts(blocks):
+            return None
+        assert isinstance(chosen, HiGHS)
+        return _Cuts.of(self, blocks, [t for t, _ in distinct], domain or RewardSimplex(), chosen)
 
     def max_margin(
         self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | None = None
@@ -385,12 +550,13 @@ class FeasibleRewards(RewardSet):
         by_episode = {v.name(): v for v in values}
         limits = [*equalities, *RewardBox(bound).constraints(r)]
         goal = -penalty * cp.norm1(r) if penalty else 0.0
+        first = {id(episode): t for t, episode in self._distinct()}
         for t, episode in enumerate(self.episodes):
             gaps, state = episode.open_gaps
             if len(state):
                 margin = cp.Variable(len(np.unique(state)), nonneg=True, name=f"margin[{t}]")
                 _, position = np.unique(state, return_inverse=True)
-                rows = gaps @ by_episode[f"V[{t}]"] >= margin[position]
+                rows = gaps @ by_episode[f"V[{first[id(episode)]}]"] >= margin[position]
                 limits.append(rows.set_label(f"margin[{t}]"))
                 goal = goal + cp.sum(margin)
         return self._search(cp.Maximize(goal), r, (self.game.n_states,), limits, solver)
@@ -439,8 +605,54 @@ class FeasibleRewards(RewardSet):
             raise InvalidReward("r", f"has shape {r.shape}", " or ".join(map(str, shapes)), r.shape)
         return shapes[r.shape]
 
-    def _rows(self, joint: bool) -> list[tuple[_Rows, _Rows]]:
-        return [e.joint_rows if joint else e.state_rows for e in self.episodes]
+    def _distinct(self) -> Iterator[tuple[int, _Episode]]:
+        """Yield the episodes that repeat no earlier one, each with its number."""
+        seen: set[int] = set()
+        for t, episode in enumerate(self.episodes):
+            if id(episode) not in seen:
+                seen.add(id(episode))
+                yield t, episode
+
+    def _rows(self, joint: bool) -> Iterator[tuple[int, _Episode, tuple[_Rows, _Rows]]]:
+        for t, episode in self._distinct():
+            yield t, episode, episode.joint_rows if joint else episode.state_rows
+
+
+class _Cuts(NamedTuple):
+    """A set of state rewards within a plain domain, whose programs are solved by cuts."""
+
+    program: CutProgram
+    names: list[int]
+    compile_seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        feasible: FeasibleRewards,
+        blocks: list[Block],
+        names: list[int],
+        domain: RewardDomain,
+        solver: HiGHS,
+    ) -> _Cuts | None:
+        began = time.perf_counter()
+        n_states = feasible.game.n_states
+        if isinstance(domain, RewardSimplex | RewardBox):
+            plain, reward = _read_own(domain, n_states)
+        else:
+            plain, reward = _read_domain(domain, n_states)
+        if plain is None or plain.data["bool_vars_idx"] or plain.data["int_vars_idx"]:
+            return None
+        program = CutProgram(blocks, plain, reward, solver)
+        return cls(program, names, time.perf_counter() - began)
+
+    def maximise(self, objective: Array) -> RewardSolution | None:
+        point = self.program.maximise(objective)
+        if point is None:
+            return None
+        solved = lift(self.program, point, objective, self.names, self.compile_seconds)
+        if solved is None or solved.value is None:
+            return None
+        return RewardSolution(point.x[self.program.reward].copy(), solved.value, solved)
 
 
 @dataclass(frozen=True)
@@ -449,6 +661,21 @@ class _CentredBox:
 
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         return [*RewardBox().constraints(r), (cp.sum(r) == 0).set_label("centred")]
+
+
+def _read_domain(domain: RewardDomain, n_states: int) -> tuple[LinearProgram | None, slice]:
+    """Return a domain of state rewards as a linear program, and where the reward stands in it."""
+    r = cp.Variable(n_states, name="r")
+    plain = read_linear(cp.Problem(cp.Minimize(cp.sum(r)), domain.constraints(r)))
+    return plain, slice(0, 0) if plain is None else plain.columns[r]
+
+
+@lru_cache(maxsize=16)
+def _read_own(
+    domain: RewardSimplex | RewardBox, n_states: int
+) -> tuple[LinearProgram | None, slice]:
+    """Return one of our own domains, which cannot change: reading takes as long as a small LP."""
+    return _read_domain(domain, n_states)
 
 
 def _apply(rows: _Rows, r: cp.Expression, v: cp.Expression) -> cp.Expression:
@@ -472,17 +699,35 @@ def _spread(
 def _tidy(on_r: Matrix | None, on_v: Matrix, wanted: NDArray[np.bool_]) -> _Rows:
     """Return the wanted rows without zeros and repetitions, scaled to a largest entry of one."""
     whole: Any = sp.csr_array(on_v if on_r is None else sp.hstack([on_r, on_v], format="csr"))
-    whole = whole[np.flatnonzero(wanted)]
+    at = np.flatnonzero(wanted)
+    whole = whole[at]
     whole.data[np.abs(whole.data) < ZERO] = 0.0
     whole.eliminate_zeros()
-    whole = whole[np.flatnonzero(np.diff(whole.indptr))]
+    filled = np.flatnonzero(np.diff(whole.indptr))
+    whole, at = whole[filled], at[filled]
     if whole.shape[0]:
         largest = abs(whole).max(axis=1)
         largest = largest.toarray() if is_sparse(largest) else np.asarray(largest)
         whole = sp.diags_array(1.0 / largest.ravel(), format="csr") @ whole
-        # Equal rows have equal products with a random vector, and almost surely only they have.
-        probe = np.random.default_rng(0).random((whole.shape[1], 2))
-        _, first = np.unique(np.round(whole @ probe, 12), axis=0, return_index=True)
-        whole = whole[np.sort(first)]
+        first = _first_of_equals(whole)
+        whole, at = whole[first], at[first]
     width = 0 if on_r is None else on_r.shape[1]
-    return _Rows(None if on_r is None else whole[:, :width], whole[:, width:])
+    return _Rows(None if on_r is None else whole[:, :width], whole[:, width:], at)
+
+
+def _first_of_equals(rows: Matrix | Array) -> NDArray[np.int64]:
+    """Return the places of rows that repeat no earlier one, in order.
+
+    Equal rows have equal products with a random vector, and almost surely only they have.
+    """
+    probe = np.random.default_rng(0).random((rows.shape[1], 2))
+    _, first = np.unique(np.round(rows @ probe, 12), axis=0, return_index=True)
+    return np.sort(first)
+
+
+def _same(one: Observation, other: Observation) -> bool:
+    """Return whether two observations say the same."""
+    parts = ("pi1", "pi2", "played")
+    return one.whole == other.whole and all(
+        np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
+    )

@@ -9,6 +9,8 @@ status that is no proof never passes for one:
   which many solvers say of a program that has no feasible point either;
 * an optimum whose residuals are too large, or a limit that came first, is no optimum.
 
+A `LiveProgram` is one linear program that changes and is solved again from where it stood.
+
 HiGHS solves linear, mixed-integer and convex quadratic programs; `Clarabel`, or any other solver
 that cvxpy knows through `Named`, solves the rest. The solver is always named, warm starts are off
 (for linear programs they bring errors and no speed), nothing is printed and no warning leaks.
@@ -16,12 +18,14 @@ that cvxpy knows through `Named`, solves the rest. The solver is always named, w
 
 from iirl_opt.solver.door import solve
 from iirl_opt.solver.export import LinearRows, linear_rows, write_program
+from iirl_opt.solver.live import LiveProgram
 from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
 
 __all__ = [
     "Clarabel",
     "HiGHS",
     "LinearRows",
+    "LiveProgram",
     "Named",
     "Residuals",
     "Solved",

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.solver.linear import column_bounds, row_bounds
 from iirl_opt.solver.records import Clarabel, HiGHS, Residuals, Status
 
-__all__ = ["HIGHS_STATUS", "READERS", "Answer", "read_other"]
+__all__ = ["HIGHS_STATUS", "READERS", "Answer", "kkt_residuals", "read_other"]
 
 Array = NDArray[np.float64]
 Run = Callable[..., Any]
@@ -96,19 +96,38 @@ def _highs_residuals(raw: Any, data: Any) -> tuple[Residuals, float]:
     y = np.array(raw["solution"].row_dual)
     cost = data["c"] if "c" in data else data["q"]
     curved = data["P"] @ x if data.get("P") is not None else np.zeros_like(x)
+    return kkt_residuals(x, y, cost, matrix, (low, high), column_bounds(data, x.size), curved)
+
+
+def kkt_residuals(
+    x: Array,
+    y: Array,
+    cost: Array,
+    matrix: Any,
+    rows: tuple[Array, Array],
+    columns: tuple[Array, Array],
+    curved: ArrayLike = 0.0,
+) -> tuple[Residuals, float]:
+    """Return residuals of a point and multipliers y of the rows, and the largest relative one.
+
+    For ``min c'x`` with bounds on ``A x`` and on x; y is the gain of the objective for one more
+    unit of the bound that a row stands at. `curved` is the gradient of a quadratic part.
+    """
+    (low, high), (lower, upper) = rows, columns
+    bend = np.broadcast_to(np.asarray(curved, dtype=float), x.shape)
     activity = matrix @ x
-    reduced = cost + curved - matrix.T @ y
-    lower, upper = column_bounds(data, x.size)
-    rows, columns = _outside(activity, low, high), _outside(x, lower, upper)
+    reduced = cost + bend - matrix.T @ y
+    off_rows, off_columns = _outside(activity, low, high), _outside(x, lower, upper)
     dual = max(_wrong_sign(y, low, high), _wrong_sign(reduced, lower, upper))
     products = [_slack_product(y, activity, low, high), _slack_product(reduced, x, lower, upper)]
     gap = float(abs(sum(part.sum() for part in products)))
     largest = max(float(np.abs(part).max(initial=0.0)) for part in products)
-    residuals = Residuals(_largest(rows, columns), dual, largest, gap)
+    residuals = Residuals(_largest(off_rows, off_columns), dual, largest, gap)
     primal = max(
-        _largest(rows / (1 + _size(low, high))), _largest(columns / (1 + _size(lower, upper)))
+        _largest(off_rows / (1 + _size(low, high))),
+        _largest(off_columns / (1 + _size(lower, upper))),
     )
-    return residuals, _relative(primal, dual, gap, cost, curved, x)
+    return residuals, _relative(primal, dual, gap, cost, bend, x)
 
 
 def _relative(
@@ -158,7 +177,8 @@ def _is_farkas(raw: Any, data: Any) -> bool:
     cannot.
     """
     ray = raw.get("dual_ray")
-    if "dims" not in data or ray is None or not ray[1] or not np.any(ray[2]):
+    linear = "dims" in data or "row_lower" in data
+    if not linear or ray is None or not ray[1] or not np.any(ray[2]):
         return False
     matrix, low, high = row_bounds(data)
     y = np.array(ray[2]) / np.abs(ray[2]).max()

@@ -43,15 +43,21 @@ class Compiled:
     unpack: Callable[[Any], None]
 
 
-def compile_problem(problem: cp.Problem, chosen: Solver) -> Compiled:
-    """Return a problem ready for its solver: read directly where it is plain and HiGHS's."""
+def compile_problem(
+    problem: cp.Problem, chosen: Solver, start: Mapping[cp.Variable, Any] | None = None
+) -> Compiled:
+    """Return a problem ready for its solver: read directly where it is plain and HiGHS's.
+
+    Values to start from are passed on where it is.
+    """
     options = chosen.arguments()
     program = read_linear(problem) if isinstance(chosen, HiGHS) else None
     if program is not None:
         highs = objective_scale(program.data) | options["highs_options"]
+        point = None if start is None else program.point(start)
 
         def run_linear(**changes: Any) -> Any:
-            return run_highs(program.data, highs | changes)
+            return run_highs(program.data, highs | changes, point)
 
         def unpack_linear(raw: Any) -> None:
             infeasible = raw["model_status"] == "kInfeasible"
@@ -83,14 +89,23 @@ def compile_problem(problem: cp.Problem, chosen: Solver) -> Compiled:
     return Compiled(data, options, run, unpack)
 
 
-def run_highs(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Run HiGHS on a plain linear program and return what cvxpy's interface would."""
+def run_highs(
+    data: Mapping[str, Any], options: Mapping[str, Any], start: Any = None
+) -> dict[str, Any]:
+    """Run HiGHS on a plain linear program and return what cvxpy's interface would.
+
+    `start` is a point with which a mixed-integer program begins.
+    """
     solver = highspy.Highs()
     solver.setOptionValue("log_to_console", False)
     for name, value in options.items():
         if solver.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
     solver.passModel(highs_model(data))
+    if start is not None:
+        point = highspy.HighsSolution()
+        point.col_value = start
+        solver.setSolution(point)
     solver.run()
     raw = {
         "solution": solver.getSolution(),
@@ -110,6 +125,12 @@ def highs_model(data: Mapping[str, Any]) -> highspy.HighsModel:
     program.col_cost_ = data["c"]
     _, program.row_lower_, program.row_upper_ = row_bounds(data)
     program.col_lower_, program.col_upper_ = column_bounds(data, matrix.shape[1])
+    whole = [*data["bool_vars_idx"], *data["int_vars_idx"]]
+    if whole:
+        kinds = [highspy.HighsVarType.kContinuous] * matrix.shape[1]
+        for j in whole:
+            kinds[j] = highspy.HighsVarType.kInteger
+        program.integrality_ = kinds
     program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
     program.a_matrix_.value_ = matrix.data

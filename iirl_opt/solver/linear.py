@@ -1,11 +1,11 @@
 """Linear programs read straight off cvxpy expressions.
 
 Compiling a program costs cvxpy about 4 ms and then 0.2 µs a nonzero, a fifth of what solving it
-takes and for small programs most of it. Nearly all programs here are plain: vectors of real
-variables, constant matrices times variables, sums and differences, and comparisons of those.
-`read_linear` turns such a problem into the arrays that cvxpy would have made, rows and columns in
-the same order, and returns None for every other problem, which then takes cvxpy's own way. A test
-holds the two against each other.
+takes and for small programs most of it. Nearly all programs here are plain: vectors of real, whole
+or boolean variables, constant matrices times variables, sums and differences, and comparisons of
+those. `read_linear` turns such a problem into the arrays that cvxpy would have made, rows and
+columns in the same order, and returns None for every other problem, which then takes cvxpy's own
+way. A test holds the two against each other.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ Array = NDArray[np.float64]
 # The attributes of a variable that are bounds on its columns.
 LOWER, UPPER = ("nonneg", "pos"), ("nonpos", "neg")
 
+# The attributes of a variable whose columns are whole numbers.
+WHOLE = ("boolean", "integer")
+
 
 class _NotPlain(Exception):
     """The expression is none of those read here."""
@@ -48,7 +51,8 @@ class LinearProgram:
     Attributes
     ----------
     data : as cvxpy compiles it for HiGHS: ``c``, ``A``, ``b``, ``dims``, ``lower_bounds``,
-        ``upper_bounds``; equations first, then rows ``A x ≤ b``.
+        ``upper_bounds``, ``bool_vars_idx``, ``int_vars_idx``; equations first, then rows
+        ``A x ≤ b``.
     columns, rows : where each variable and each constraint stands.
     """
 
@@ -57,10 +61,22 @@ class LinearProgram:
     columns: Mapping[cp.Variable, slice]
     rows: Mapping[cp.constraints.Constraint, slice]
 
+    def point(self, values: Mapping[cp.Variable, Any]) -> Array:
+        """Return values of all variables as one vector of columns."""
+        x = np.empty(len(self.data["c"]))
+        for variable, at in self.columns.items():
+            x[at] = np.ravel(values[variable])
+        return x
+
     def unpack(self, status: str, x: Array, multipliers: Array) -> None:
-        """Give variables and constraints their values; multipliers are ≥ 0 on rows ``A x ≤ b``."""
+        """Give variables and constraints their values; multipliers are ≥ 0 on rows ``A x ≤ b``.
+
+        A program with whole variables has no multipliers.
+        """
         primal = {v.id: x[at].reshape(v.shape) for v, at in self.columns.items()}
-        dual = {c.id: multipliers[at].reshape(c.shape) for c, at in self.rows.items()}
+        whole = self.data["bool_vars_idx"] or self.data["int_vars_idx"]
+        rows = {} if whole else self.rows
+        dual = {c.id: multipliers[at].reshape(c.shape) for c, at in rows.items()}
         self.problem.unpack(Solution(status, None, primal, dual, {}))
 
 
@@ -149,11 +165,23 @@ def _read(problem: cp.Problem) -> LinearProgram:
         "dims": SimpleNamespace(zero=equal, nonneg=at - equal),
         "lower_bounds": bounds[0] if np.isfinite(bounds[0]).any() else None,
         "upper_bounds": bounds[1] if np.isfinite(bounds[1]).any() else None,
+        "bool_vars_idx": _whole(columns, "boolean"),
+        "int_vars_idx": _whole(columns, "integer"),
         "variables": variables,
     }
     if not all(np.isfinite(part).all() for part in (cost, values, data["b"])):
         raise _NotPlain
     return LinearProgram(problem, data, columns, rows)
+
+
+def _whole(columns: Mapping[cp.Variable, slice], kind: str) -> list[int]:
+    """Return the columns of the variables that are wholly boolean, or integer."""
+    return [
+        j
+        for v, at in columns.items()
+        if v.attributes[kind]
+        for j in range(int(at.start), int(at.stop))
+    ]
 
 
 def _bounds(variable: cp.Variable) -> tuple[Array, Array]:
@@ -163,9 +191,13 @@ def _bounds(variable: cp.Variable) -> tuple[Array, Array]:
         for name, value in variable.attributes.items()
         if value is not None and value is not False
     }
-    if variable.ndim > 1 or wanted - {*LOWER, *UPPER, "bounds"}:
+    if variable.ndim > 1 or wanted - {*LOWER, *UPPER, *WHOLE, "bounds"}:
+        raise _NotPlain
+    if any(isinstance(variable.attributes[kind], list) for kind in WHOLE):
         raise _NotPlain
     low, high = variable.attributes.get("bounds") or (-np.inf, np.inf)
+    if variable.attributes["boolean"]:
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     if any(isinstance(side, cp.Expression) for side in (low, high)):
         raise _NotPlain
     low = np.maximum(low, 0.0) if wanted & set(LOWER) else low
@@ -242,7 +274,9 @@ def _sum(one: Matrix | None, two: Matrix | None, size: int) -> Matrix:
 
 
 def row_bounds(data: Any) -> tuple[Any, Array, Array]:
-    """Return (A, lower, upper) of a compiled linear or quadratic program."""
+    """Return (A, lower, upper) of a compiled or live linear program, or of a quadratic one."""
+    if "row_lower" in data:
+        return data["A"], data["row_lower"], data["row_upper"]
     if "F" in data:
         matrix: Any = sp.vstack([data["A"], data["F"]], format="csc")
         lower = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])

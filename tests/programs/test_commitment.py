@@ -1,11 +1,11 @@
-"""Optimal commitments: Lemma 2 with its ties, and the program against every other way."""
+"""Commitments: Lemma 2 with its ties, and every method for every follower against enumeration."""
 
 from itertools import product
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import (
     best_values,
@@ -19,7 +19,7 @@ from instances import (
 )
 from kkt import assert_kkt
 
-from iirl_opt.errors import InvalidArgument, InvalidReward
+from iirl_opt.errors import Infeasible, InvalidArgument, InvalidReward, NotAProduct
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -32,7 +32,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate, policy_iteration
 from iirl_opt.programs.commitment import Guarantee, StackelbergCommitment, commit
-from iirl_opt.programs.occupancy import budget
+from iirl_opt.programs.occupancy import OccupancyMeasure, budget
 from iirl_opt.solver import HiGHS, solve
 
 METHODS = ("policy-iteration", "program")
@@ -214,10 +214,11 @@ def test_scaled_rewards_have_scaled_values_and_the_same_commitment(method, scale
     "follower",
     [BoltzmannFollower(1.0), EpsilonGreedyFollower(0.1), ProportionalFollower(np.exp)],
 )
-def test_a_follower_that_is_not_optimal_is_refused(follower):
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_lemma_2_refuse_a_follower_that_is_not_optimal(follower, method):
     game, reward = random_game(3, 2, 2, seed=0)
-    with pytest.raises(InvalidArgument, match="follower") as caught:
-        commit(game, reward, follower=follower)
+    with pytest.raises(InvalidArgument, match="method") as caught:
+        commit(game, reward, follower=follower, method=method)
     assert caught.value.value is follower
 
 
@@ -241,3 +242,214 @@ def test_the_model_shows_cvxpys_own_objects():
     assert isinstance(model.objective, cp.Maximize)
     assert [c.label for c in model.constraints] == ["flow"]
     assert model.problem().variables() == [model.measure.variable]
+
+
+# Other followers, and rewards of two kinds.
+
+FOLLOWERS = (
+    OptimalFollower("first"),
+    OptimalFollower("mix"),
+    EpsilonGreedyFollower(0.3, "last"),
+    BoltzmannFollower(3.0),
+    ProportionalFollower(np.exp),
+)
+EXACT_METHODS = ("enumerate", "branch-and-bound", "milp")
+
+
+def earned(game, own, theirs, follower):
+    """What every deterministic commitment earns, by evaluating the follower's own answer."""
+    for pi1 in deterministic(game.n_states, game.n_leader_actions):
+        pi2 = follower.respond(game, pi1, theirs)
+        yield float(game.start @ evaluate(game, own, (pi1, pi2)))
+
+
+def serves(method, follower):
+    return method != "milp" or isinstance(follower, OptimalFollower | EpsilonGreedyFollower)
+
+
+@st.composite
+def two_rewards(draw):
+    game = draw(games(states=(1, 3), leader=(1, 3), follower=(1, 2)))
+    shape = draw(st.sampled_from([(game.n_states,), game.shape]))
+    own = draw(rewards(shape)).astype(float)
+    return game, own, own if draw(st.booleans()) else draw(rewards(shape)).astype(float)
+
+
+@settings(max_examples=40)
+@given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS), data=st.data())
+def test_every_exact_method_finds_the_best_deterministic_commitment(instance, follower, data):
+    game, own, theirs = instance
+    best = max(earned(game, own, theirs, follower))
+    method = data.draw(st.sampled_from([m for m in EXACT_METHODS if serves(m, follower)]))
+    plan = commit(game, own, follower_reward=theirs, follower=follower, exact=True, method=method)
+    assert plan.value == pytest.approx(best, abs=1e-7)
+    assert (plan.guarantee, plan.among, plan.method) == (Guarantee.EXACT, "deterministic", method)
+    assert plan.gap <= 1e-6
+    assert plan.value == float(game.start @ plan.values)
+    again = evaluate(game, own, (plan.policy, plan.response))
+    assert plan.values == pytest.approx(again, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS[1:]))
+def test_the_heuristic_is_no_better_than_the_exact_and_says_whether_it_came_to_rest(
+    instance, follower
+):
+    game, own, theirs = instance
+    plan = commit(game, own, follower_reward=theirs, follower=follower, method="approximate")
+    whole = commit(game, leader_reward=own, follower_reward=theirs, follower=follower, exact=True)
+    assert plan.value <= whole.value + 1e-7
+    assert plan.converged in (True, False)
+    if not (isinstance(follower, OptimalFollower) and theirs is own):
+        assert (plan.guarantee, plan.bound, plan.gap) == (Guarantee.HEURISTIC, None, None)
+    assert whole.converged is None
+    assert whole.bound >= max(earned(game, own, theirs, follower)) - 1e-7
+
+
+@settings(max_examples=30)
+@given(instance=two_rewards(), ties=st.sampled_from(["optimistic", "pessimistic"]))
+def test_zero_sum_is_the_best_of_the_worst_whatever_the_ties(instance, ties):
+    game, own, _ = instance
+    worst = [
+        min(
+            float(game.start @ evaluate(game, own, (pi1, pi2)))
+            for pi2 in deterministic(game.n_states, game.n_follower_actions)
+        )
+        for pi1 in deterministic(game.n_states, game.n_leader_actions)
+    ]
+    for method in EXACT_METHODS:
+        plan = commit(game, own, follower_reward=-own, ties=ties, exact=True, method=method)
+        assert plan.value == pytest.approx(max(worst), abs=1e-6)
+
+
+@settings(max_examples=30)
+@given(instance=small_instances(), method=st.sampled_from(EXACT_METHODS))
+def test_with_the_leaders_reward_every_method_finds_the_joint_optimum(instance, method):
+    game, reward = instance
+    plan = commit(game, reward, method=method)
+    assert plan.value == pytest.approx(commit(game, reward).value, abs=1e-8)
+
+
+@settings(max_examples=20)
+@given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS))
+def test_stochastic_commitments_are_no_worse_and_within_their_bound(instance, follower):
+    game, own, theirs = instance
+    given = {"follower_reward": theirs, "follower": follower, "method": "enumerate"}
+    plan, mixed = commit(game, own, **given), commit(game, own, **given, stochastic=True)
+    assert mixed.value >= plan.value - 1e-9
+    assert mixed.bound >= mixed.value
+    assert mixed.among == "all"
+
+
+def test_without_a_dominating_commitment_the_optimum_is_that_from_the_start():
+    # Lemma 3, ε = 1/2, δ = 3/10, at discount 1/2: a2 earns γ (1 − ε/2) from s0, a1 0.209375.
+    kernel = np.zeros((7, 2, 2, 7), dtype=int)
+    kernel[0, :, 0, 1] = kernel[0, :, 1, 2] = 1
+    kernel[2, 0, 0, 3] = kernel[2, 0, 1, 4] = kernel[2, 1, :, 5] = 1
+    kernel[[1, 3, 4, 5, 6], :, :, 6] = 1
+    game = TwoAgentMDP(kernel, "1/2", start=np.eye(7, dtype=int)[0])
+    reward = np.array([0, 1, 0, 4, -10.2, 0, 0])
+    follower = EpsilonGreedyFollower(0.5)
+    for method in ("choose", *EXACT_METHODS):
+        plan = commit(game, reward, follower=follower, exact=True, method=method)
+        assert plan.value == pytest.approx(0.375)
+        assert plan.policy[2].tolist() == [0, 1]
+    # A mixture just in favour of a2's answer is better than both (it is no deterministic one).
+    assert commit(game, reward, follower=follower, exact=True, stochastic=True).value >= 0.375
+
+
+# Constraints.
+
+
+def crossing():
+    """Two who meet at home if both turn the same way; turning left together pays one at once."""
+    kernel = np.zeros((3, 2, 2, 3), dtype=int)
+    kernel[0, [0, 1], [0, 1], 1] = kernel[0, [0, 1], [1, 0], 2] = 1
+    kernel[1, :, :, 1] = kernel[2, :, :, 2] = 1
+    reward = np.zeros((3, 2, 2))
+    reward[1], reward[0, 0, 0] = 1, 1
+    left = np.zeros((3, 2, 2))
+    left[0, 0] = 1
+    return TwoAgentMDP(kernel, "1/2", start=[1, 0, 0]), reward, left
+
+
+def test_a_shared_budget_may_have_an_optimum_that_no_commitment_plays():
+    game, reward, left = crossing()
+
+    def half(program):
+        return [budget(program.expected(left), 0.5, name="left")]
+
+    with pytest.raises(NotAProduct):
+        commit(game, reward, subject_to=half, whose="both")
+    # A deterministic commitment turns right; the follower ignores the budget and may do so.
+    alone = commit(game, reward, subject_to=half)
+    assert alone.value == pytest.approx(1)
+    assert (alone.guarantee, alone.among) == (Guarantee.EXACT, "deterministic")
+
+
+def test_a_shared_budget_whose_optimum_is_a_pair_is_a_commitment():
+    game, reward, left = crossing()
+    plan = commit(
+        game, reward, subject_to=lambda p: [budget(p.expected(left), 0, name="left")], whose="both"
+    )
+    assert plan.value == pytest.approx(1)
+    assert plan.policy[0] == pytest.approx([0, 1])
+    direct = OccupancyMeasure(game)
+    cap = budget(direct.expected(left), 0, name="left")
+    assert plan.bound == pytest.approx(direct.maximise(reward, subject_to=[cap]).value)
+    forbidden = np.array([[True, False], [True, True], [True, True]])
+    with pytest.raises(Infeasible):
+        commit(
+            game,
+            reward,
+            allowed=forbidden,
+            subject_to=lambda p: [budget(p.expected(left), 0, name="left")],
+            whose="both",
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"follower": BoltzmannFollower(1), "method": "milp"}, "mixed-integer"),
+        ({"follower": BoltzmannFollower(1), "subject_to": list}, "mixed-integer"),
+        ({"follower": EpsilonGreedyFollower(0.1), "subject_to": list, "whose": "both"}, "whose"),
+        ({"subject_to": list, "method": "enumerate"}, "method"),
+        ({"subject_to": list, "whose": "follower"}, "whose"),
+        ({"ties": "kind"}, "ties"),
+        ({"follower_reward": [1.0, 0, 0], "method": "policy-iteration"}, "reward of its own"),
+        ({"leader_reward": [1.0, 0, 0]}, "reward"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(arguments, match):
+    game, reward = random_game(3, 2, 2, seed=0)
+    with pytest.raises(InvalidArgument, match=match):
+        commit(game, reward, **arguments)
+
+
+def test_no_reward_at_all_is_refused():
+    game, _ = random_game(3, 2, 2, seed=0)
+    with pytest.raises(InvalidArgument, match="reward"):
+        commit(game)
+
+
+@pytest.mark.parametrize("method", EXACT_METHODS)
+def test_a_time_limit_leaves_a_value_and_a_bound(method):
+    game, reward = random_game(9, 3, 2, seed=0)
+    other = np.random.default_rng(0).normal(size=9)
+    plan, whole = (
+        commit(game, reward, follower_reward=other, exact=True, method=m, time_limit=seconds)
+        for m, seconds in ((method, 0), ("branch-and-bound", None))
+    )
+    assert plan.value <= whole.value + 1e-9
+    assert plan.bound >= whole.value - 1e-9
+    assert plan.gap >= 0
+    assert f"{plan.guarantee.name} among deterministic" in repr(plan)
+
+
+def test_a_bound_of_a_program_is_marked_as_the_solvers_word():
+    game, reward = random_game(3, 2, 2, seed=0)
+    follower = EpsilonGreedyFollower(0.3)
+    words = {m: repr(commit(game, reward, follower=follower, method=m)) for m in EXACT_METHODS}
+    assert "by the solver's word" in words["milp"]
+    assert "solver" not in words["enumerate"] + words["branch-and-bound"]

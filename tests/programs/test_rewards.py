@@ -585,6 +585,68 @@ def test_rows_that_repeat_stand_once():
     assert not feasible.contains([0.0, 1.0])
 
 
+@given(instance=observed_games(episodes=(1, 3)), seed=st.integers(0, 2**32 - 1))
+def test_a_repeated_observation_is_an_episode_more_and_no_rows(instance, seed):
+    game, history = instance
+    once = feasible_set(game, history)
+    twice = feasible_set(game, [*history, *history])
+    assert len(twice.episodes) == len(twice.observations) == 2 * len(history)
+    for joint in (False, True):
+        assert twice.count_rows(joint=joint) == once.count_rows(joint=joint)
+        for one, other in zip(
+            once.explicit_rows(joint=joint), twice.explicit_rows(joint=joint), strict=True
+        ):
+            assert np.array_equal(one, other)
+    for one, other in zip(once.distinct_rows(), twice.distinct_rows(), strict=True):
+        assert np.array_equal(one, other)
+    r = cp.Variable(game.n_states)
+    assert len(twice.constraints(r)) == len(once.constraints(r))
+    objective = np.random.default_rng(seed).uniform(-1, 1, game.n_states)
+    assert np.array_equal(once.maximise(objective).reward, twice.maximise(objective).reward)
+    assert twice.slack(objective).shape[0] == 2 * len(history)
+
+
+def test_the_same_response_seen_in_another_way_has_rows_of_its_own():
+    game = two_states()
+    once = FeasibleRewards(game).observe(WAIT2, [B2, B1])
+    # The mask also says that nothing else was optimal; a mixed response ties two actions.
+    assert once.observe(WAIT2, np.array([B2, B1], dtype=bool)).count_rows() == 1 + 1
+    assert once.observe(WAIT2, [[0.5, 0.5], B1]).count_rows() == 1 + 2
+
+
+def test_a_repeated_episode_counts_again_in_the_margin():
+    game = two_states()
+    once = FeasibleRewards(game).observe(WAIT2, [B2, B1])
+    twice = once.observe(WAIT2, [B2, B1])
+    assert twice.max_margin().value == pytest.approx(2 * once.max_margin().value)
+
+
+@given(instance=observed_games(episodes=(1, 3)))
+def test_distinct_rows_are_the_explicit_rows_and_say_whence_they_come(instance):
+    game, history = instance
+    feasible = feasible_set(game, history)
+    found = feasible.distinct_rows()
+    for rows, episode, state, action, all_rows in (
+        (*found[:4], feasible.explicit_rows()[0]),
+        (*found[4:], feasible.explicit_rows()[1]),
+    ):
+        assert np.abs(rows).max(axis=1, initial=0) == pytest.approx(np.ones(len(rows)))
+        assert len(np.unique(np.round(rows, 9), axis=0)) == len(rows)
+        # Every explicit row is one of them, but for its scale.
+        scaled = all_rows / np.abs(all_rows).max(axis=1, keepdims=True)
+        apart = np.abs(scaled[:, None] - rows[None]).max(axis=2, initial=0)
+        assert apart.min(axis=1, initial=np.inf if len(rows) else 0) == pytest.approx(0, abs=1e-9)
+        reward = np.random.default_rng(0).normal(size=game.n_states)
+        gaps = feasible.slack(reward)[episode, state, action]
+        # The gap of that action under any reward is the row's product, but for the scale.
+        size = np.linalg.norm(
+            [feasible.slack(e)[episode, state, action] for e in np.eye(game.n_states)],
+            axis=0,
+            ord=np.inf,
+        )
+        assert rows @ reward * size == pytest.approx(gaps, abs=1e-9)
+
+
 def test_observing_makes_a_new_set_and_shares_nothing_that_can_change():
     game = two_states()
     pi1, pi2 = np.ones((2, 1)), np.array([B2, B1])

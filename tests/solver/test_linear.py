@@ -13,7 +13,7 @@ from iirl_opt.game.policy import random_policy
 from iirl_opt.programs.occupancy import OccupancyMeasure, budget
 from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.programs.sets import RewardBox, RewardSimplex
-from iirl_opt.solver import Clarabel, solve
+from iirl_opt.solver import Clarabel, HiGHS, Status, solve
 from iirl_opt.solver.linear import read_linear
 
 
@@ -26,6 +26,7 @@ def assert_as_cvxpy_compiles(problem: cp.Problem) -> None:
     assert ours.data["dims"].zero == data["dims"].zero
     np.testing.assert_allclose(ours.data["A"].toarray(), data["A"].toarray(), atol=1e-14)
     n = len(data["c"])
+    assert ours.data["int_vars_idx"] == list(data["int_vars_idx"])
     for side, missing in (("lower_bounds", -np.inf), ("upper_bounds", np.inf)):
         bounds = [np.full(n, missing) if d[side] is None else d[side] for d in (ours.data, data)]
         np.testing.assert_array_equal(*bounds)
@@ -65,7 +66,7 @@ def affine(
 
 @given(data=st.data())
 def test_random_plain_programs(data: st.DataObject) -> None:
-    attributes = [{}, {"nonneg": True}, {"nonpos": True}, {"bounds": [-1, 2]}]
+    attributes = [{}, {"nonneg": True}, {"nonpos": True}, {"bounds": [-1, 2]}, {"integer": True}]
     variables = [
         cp.Variable(data.draw(st.integers(1, 3)), **data.draw(st.sampled_from(attributes)))
         for _ in range(data.draw(st.integers(1, 3)))
@@ -141,7 +142,7 @@ def test_values_and_multipliers_are_those_of_another_solver(seed: int) -> None:
         lambda x: cp.Problem(cp.Minimize(cp.Parameter(2, value=[1, 2]) @ x), [x >= 1]),
         lambda x: cp.Problem(cp.Minimize(x[0]), [x >= 1]),
         lambda x: cp.Problem(cp.Minimize(cp.sum(cp.Variable((2, 2)))), [x >= 1]),
-        lambda x: cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, boolean=True) + x)), [x >= 1]),
+        lambda x: cp.Problem(cp.Minimize(cp.sum(cp.Variable(2, boolean=[(0,)]) + x)), [x >= 1]),
         lambda x: cp.Problem(cp.Minimize(cp.Constant(3))),
     ],
 )
@@ -152,3 +153,22 @@ def test_everything_else_goes_cvxpys_own_way(make) -> None:  # type: ignore[no-u
 def test_data_that_is_no_number_is_left_for_cvxpy_to_refuse() -> None:
     x = cp.Variable(2)
     assert read_linear(cp.Problem(cp.Minimize(cp.sum(x)), [np.array([1, np.nan]) @ x >= 1])) is None
+
+
+def test_a_mixed_integer_program_begins_at_a_given_point() -> None:
+    """Without time to search, the point given is the incumbent that comes back."""
+    rng = np.random.default_rng(3)
+    take, spare = cp.Variable(40, boolean=True), cp.Variable(nonneg=True)
+    weights = rng.integers(1, 100, (5, 40))
+    gain = rng.uniform(size=40)
+    problem = cp.Problem(cp.Maximize(gain @ take - spare), [weights @ take <= 900, spare >= 0])
+    point = {take: np.r_[np.ones(3), np.zeros(37)], spare: np.array(0.0)}
+    assert (weights @ point[take] <= 900).all()
+    program = read_linear(problem)
+    assert program is not None
+    for variable, at in program.columns.items():
+        np.testing.assert_array_equal(program.point(point)[at], np.ravel(point[variable]))
+    begun = solve(problem, HiGHS(time_limit=0, presolve=False), throw=False, start=point)
+    assert begun.status is Status.LIMIT
+    assert begun.value == pytest.approx(gain[:3].sum())
+    assert solve(problem, HiGHS(tolerance=1e-2), start=point).value >= begun.value
