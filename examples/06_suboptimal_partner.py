@@ -32,10 +32,9 @@ careful = iirl.commit(
 print(f"first action at most {budget} times: {careful.value:.4f}, the partner unaware of it")
 
 verdict = iirl.dominance(problem)
+found = verdict.verdict.name.lower().replace("_", " ")
 where = "" if verdict.actions is not None else f" by states {verdict.states}"
-print(
-    f"a commitment that is best from every state: {verdict.verdict.name.lower().replace('_', ' ')}{where}"
-)
+print(f"a commitment that is best from every state: {found}{where}")
 
 partners = {f"ε = {e}": iirl.EpsilonGreedyFollower(e) for e in (0.1, 0.5, 0.9)}
 for name, missed in iirl.misspecification_loss(problem, partners).items():
