@@ -137,6 +137,58 @@ _HOME: dict[str, tuple[str, ...]] = {
         "StackelbergCommitment",
         "commit",
     ),
+    "iirl_opt.programs.centre": ("Centre", "analytic_centre"),
+    "iirl_opt.programs.regret": (
+        "RegretBound",
+        "WorstRegret",
+        "certified",
+        "regret_bound",
+        "worst_regret",
+    ),
+    "iirl_opt.learn.strategies": (
+        "AnalyticCentre",
+        "ChebyshevCentre",
+        "Chosen",
+        "HitAndRunMean",
+        "MeanOfVertices",
+        "RandomVertex",
+        "RewardChoice",
+    ),
+    "iirl_opt.learn.baselines": (
+        "FixedEnvironment",
+        "MaxMargin",
+        "MaximumEntropy",
+        "RandomReward",
+    ),
+    "iirl_opt.learn.active": ("ActiveIRL",),
+    "iirl_opt.learn.bayesian.evidence": ("Evidence",),
+    "iirl_opt.learn.bayesian.families": (
+        "BoltzmannFamily",
+        "EpsilonGreedyFamily",
+        "FollowerFamily",
+    ),
+    "iirl_opt.learn.bayesian.priors": (
+        "DirichletPrior",
+        "GammaPrior",
+        "Known",
+        "UniformPrior",
+        "exponential_prior",
+    ),
+    "iirl_opt.learn.bayesian.posterior": ("Posterior",),
+    "iirl_opt.learn.bayesian.proposals": (
+        "DirichletProposal",
+        "GammaProposal",
+        "Hamiltonian",
+        "ReflectedStep",
+        "SimplexWalk",
+    ),
+    "iirl_opt.learn.bayesian.sampling": ("sample", "sampling"),
+    "iirl_opt.learn.bayesian.chains": ("Chains", "Diagnostics"),
+    "iirl_opt.learn.bayesian.learner": (
+        "BayesianEpisode",
+        "BayesianInteractiveIRL",
+        "interact_bayesian",
+    ),
     "iirl_opt.claims": ("Claim", "Outcome", "run_claims"),
     "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "interact", "regret"),
 }
@@ -170,7 +222,18 @@ if TYPE_CHECKING:
     from iirl_opt.game.policy import *  # noqa: F403
     from iirl_opt.game.store import *  # noqa: F403
     from iirl_opt.game.values import *  # noqa: F403
+    from iirl_opt.learn.active import *  # noqa: F403
+    from iirl_opt.learn.baselines import *  # noqa: F403
+    from iirl_opt.learn.bayesian.chains import *  # noqa: F403
+    from iirl_opt.learn.bayesian.evidence import *  # noqa: F403
+    from iirl_opt.learn.bayesian.families import *  # noqa: F403
+    from iirl_opt.learn.bayesian.learner import *  # noqa: F403
+    from iirl_opt.learn.bayesian.posterior import *  # noqa: F403
+    from iirl_opt.learn.bayesian.priors import *  # noqa: F403
+    from iirl_opt.learn.bayesian.proposals import *  # noqa: F403
+    from iirl_opt.learn.bayesian.sampling import *  # noqa: F403
     from iirl_opt.learn.interactive import *  # noqa: F403
+    from iirl_opt.learn.strategies import *  # noqa: F403
     from iirl_opt.observation import *  # noqa: F403
     from iirl_opt.planning.ascent import *  # noqa: F403
     from iirl_opt.planning.bounds import *  # noqa: F403
@@ -183,12 +246,14 @@ if TYPE_CHECKING:
     from iirl_opt.programs.admissible import *  # noqa: F403
     from iirl_opt.programs.affine import *  # noqa: F403
     from iirl_opt.programs.bilevel import *  # noqa: F403
+    from iirl_opt.programs.centre import *  # noqa: F403
     from iirl_opt.programs.commitment import *  # noqa: F403
     from iirl_opt.programs.identify import *  # noqa: F403
     from iirl_opt.programs.normal_form import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403
     from iirl_opt.programs.proof import *  # noqa: F403
     from iirl_opt.programs.realise import *  # noqa: F403
+    from iirl_opt.programs.regret import *  # noqa: F403
     from iirl_opt.programs.rewards import *  # noqa: F403
     from iirl_opt.programs.sets import *  # noqa: F403
     from iirl_opt.programs.verify import Verdict as Verdict

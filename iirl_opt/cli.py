@@ -446,6 +446,59 @@ def figure(
 
 
 @app.command()
+def compare(
+    file: File,
+    learners: Annotated[
+        str,
+        typer.Option(help="Names with commas between; -fixed behind one fixes its environment."),
+    ] = "algorithm-1,active,max-margin-fixed",
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each run.")] = 30,
+    runs: Annotated[int, typer.Option(min=1, help="Runs, each with its first commitment.")] = 5,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")
+    ] = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Let several learners learn on a game file of yours, and compare what they lose."""
+    from iirl_opt.experiments.learning import compare_cells, compare_runs, draw
+    from iirl_opt.library import find_model
+
+    path = find_model(file)
+    cells = compare_cells(str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed)
+    if out is None and as_json and resume:
+        raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
+    folder = Path("results", f"compare-{path.stem}") if out is None and not as_json else out
+    checkpoint = None if folder is None else folder / "compare.jsonl"
+    try:
+        with _progress(len(cells), shown=not as_json, name="comparing") as advance:
+            document = compare_runs(
+                cells,
+                jobs=jobs,
+                checkpoint=checkpoint,
+                resume=resume,
+                progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
+            )
+    except KeyboardInterrupt:
+        kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
+        typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+        return INTERRUPTED
+    say = _report(document, as_json)
+    say("regret as a share of the optimal value, mean over runs: in all, last third")
+    for panel in document["summary"]["panels"].values():
+        for name, found in panel.items():
+            say(f"{name:<28}{found['total']['mean']:>10.4f}{found['late']['mean']:>12.2e}")
+    if folder is not None:
+        text = json.dumps(document, indent=1, allow_nan=False)
+        say(f"wrote {_write(folder / 'compare.json', text)}")
+        if find_spec("matplotlib") is not None:
+            say(f"wrote {draw(document['summary'], folder / 'compare.png')}")
+    return ANSWERED
+
+
+@app.command()
 def show(
     file: File,
     seed: GameSeed = None,

@@ -16,10 +16,14 @@ from typing import Any
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.sweep import Cell, Computation, Result, run_cells
 
-__all__ = ["FIGURES", "Figure", "Statement", "find_figure", "run_figure"]
+__all__ = ["FIGURES", "Figure", "Statement", "find_figure", "run_figure", "versions"]
 
 # Where each figure is defined: module of this package and name.
-FIGURES = {6: ("commitment", "FIGURE_6"), 7: ("commitment", "FIGURE_7")}
+FIGURES = {
+    3: ("learning", "FIGURE_3"),
+    6: ("commitment", "FIGURE_6"),
+    7: ("commitment", "FIGURE_7"),
+}
 
 DOCUMENT_FORMAT = 1
 PACKAGES = ("iirl-opt", "numpy", "scipy", "cvxpy", "highspy")
@@ -112,7 +116,7 @@ def run_figure(
         "figure": figure.number,
         "scale": scale,
         "seed": seed,
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": versions(),
     }
     results = run_cells(
         figure.cells(scale, seed),
@@ -133,6 +137,11 @@ def run_figure(
         "summary": figure.summarise(results),
         "cells": [{**asdict(result.cell), "values": result.values} for result in results],
     }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results may depend on."""
+    return {name: _version(name) for name in PACKAGES}
 
 
 def _version(package: str) -> str:

@@ -12,27 +12,31 @@ a person. The same learner always asks the same: its randomness is derived from 
 Constants explain everything; when the linear program brings nothing else (`OnlyConstantRewards`),
 the observations are uninformative. Every commitment is then optimal for what is known, and the
 learner plays a random one. Algorithm 1 as printed keeps a regret floor on most random games (the
-paper's Proposition 1 needs an assumption that random games do not meet).
+paper's Proposition 1 needs an assumption that random games do not meet). Lines 6 and 7 may be
+replaced by another choice (`iirl_opt.learn.strategies`), and the leader may draw among its tied
+optimal actions instead of taking the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import OnlyConstantRewards
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import Follower, OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.game.values import evaluate
+from iirl_opt.game.policy import deterministic_policy, random_deterministic_policy
+from iirl_opt.game.values import evaluate, modified_policy_iteration
+from iirl_opt.learn.strategies import Chosen, RandomVertex, RewardChoice
 from iirl_opt.observation import Observation
 from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.rewards import FeasibleRewards
-from iirl_opt.programs.sets import RewardDomain, RewardSolution
+from iirl_opt.programs.sets import RewardDomain
 from iirl_opt.solver import Solver
 
 __all__ = ["Episode", "InteractiveIRL", "interact", "regret"]
@@ -51,6 +55,10 @@ class InteractiveIRL:
     first : the first commitment (S, A); by default deterministic and uniformly random.
     joint : learn a joint reward (S, A, B) in place of a state reward (S,).
     domain : where rewards are sought; the reward simplex by default.
+    strategy : the choice of a reward in place of lines 6 and 7; `joint` and `domain` are the
+        printed choice's and go with no other.
+    leader_ties : which of several optimal actions the leader commits to: ``"first"`` in order, or
+        ``"random"``, so that a tie under the estimate is not always broken the same way.
     solver : of the linear programs; HiGHS by default.
     feasible : what is known so far; leave it to `tell`.
 
@@ -72,10 +80,20 @@ class InteractiveIRL:
     first: ArrayLike | None = None
     joint: bool = False
     domain: RewardDomain | None = None
+    strategy: RewardChoice | None = None
+    leader_ties: Literal["first", "random"] = "first"
     solver: Solver | None = None
     feasible: FeasibleRewards | None = None
 
     def __post_init__(self) -> None:
+        if self.strategy is not None and (self.joint or self.domain is not None):
+            raise InvalidArgument(
+                "strategy", "stands beside joint or domain", "one of them", self.strategy
+            )
+        if self.leader_ties not in ("first", "random"):
+            raise InvalidArgument(
+                "leader_ties", f"is {self.leader_ties!r}", "first, random", self.leader_ties
+            )
         if self.first is not None:
             first = self.game.check_leader_policy(self.first)
             first.flags.writeable = False
@@ -103,19 +121,15 @@ class InteractiveIRL:
         return np.random.default_rng([self.seed, self.episode])
 
     @cached_property
-    def estimate(self) -> RewardSolution | None:
-        """The vertex r_t of the feasible set, or None while nothing but constants was found.
+    def estimate(self) -> Chosen | None:
+        """The choice r_t among the feasible rewards, or None while nothing but constants was found.
 
-        **Source** Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
+        **Source** Algorithm 1, lines 6 and 7. **Cost** that of the strategy, one LP as printed.
         """
         if not self.episode:
             return None
-        try:
-            return self.known.random_vertex(
-                self._rng(), joint=self.joint, domain=self.domain, solver=self.solver
-            )
-        except OnlyConstantRewards:
-            return None
+        choice = self.strategy or RandomVertex(self.joint, self.domain)
+        return choice.choose(self.known, self._rng(), self.solver)
 
     @property
     def reward(self) -> Array | None:
@@ -129,10 +143,15 @@ class InteractiveIRL:
         """
         if not self.episode and self.first is not None:
             return np.array(self.first)
+        n_states, n_actions, _ = self.game.shape
         if self.reward is None:
-            n_states, n_actions, _ = self.game.shape
             return random_deterministic_policy(n_states, n_actions, self._rng())
-        return commit(self.game, self.reward).policy
+        if self.leader_ties == "first":
+            return commit(self.game, self.reward).policy
+        optimal = modified_policy_iteration(self.game, self.reward).optimal
+        possible = optimal.reshape(self.game.shape).any(axis=2)
+        draws = self._rng().random(possible.shape)
+        return deterministic_policy(np.where(possible, draws, -1.0).argmax(axis=1), n_actions)
 
     def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> InteractiveIRL:
         """Return the learner that also knows this response; the old one stays as it is.
@@ -148,15 +167,7 @@ class InteractiveIRL:
             The response is no policy; nothing is lost.
         """
         played = self.ask() if pi1 is None else pi1
-        return InteractiveIRL(
-            self.game,
-            seed=self.seed,
-            first=self.first,
-            joint=self.joint,
-            domain=self.domain,
-            solver=self.solver,
-            feasible=self.known.observe(played, response),
-        )
+        return replace(self, feasible=self.known.observe(played, response))
 
 
 def regret(

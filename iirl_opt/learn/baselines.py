@@ -1,0 +1,223 @@
+"""Baselines: other people's answers to "which reward?", beside the choices of this library.
+
+* `MaxMargin`: the reward under which what was seen is best by the largest margin (Ng & Russell
+  2000). The margin is positive wherever any reward has a positive one.
+* `MaximumEntropy`: maximum causal entropy IRL (Ziebart 2010). The follower is modelled as soft
+  optimal, ``π2(b|s) = exp(Q(s,b) − V(s))`` with ``V = log Σ_b exp Q``, ``Q = r + γ P_π1 V``, and r
+  maximises the likelihood of the responses where they lead, less a penalty. The gradient is the
+  difference of the discounted visits seen and expected, so at the optimum they match but for the
+  penalty, without which deterministic responses drive r to infinity.
+* `RandomReward`: a reward drawn at random that looks at nothing.
+
+Each is a choice of reward for `iirl_opt.InteractiveIRL`. `FixedEnvironment` makes any learner one
+of standard IRL, which sees the follower in one environment only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.kernel import Matrix, is_sparse
+from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.learn.strategies import Chosen, informative
+from iirl_opt.observation import Observation, observe
+from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.solver import Solver
+
+__all__ = ["FixedEnvironment", "MaxMargin", "MaximumEntropy", "RandomReward", "soft_values"]
+
+Array = NDArray[np.float64]
+
+# Soft values are right when a sweep changes them by at most this share; Newton takes a few steps.
+SOFT_TOLERANCE, NEWTON_STEPS = 1e-12, 50
+
+# Steps of the quasi-Newton method: the penalised likelihood is flat long before.
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class MaxMargin:
+    """The reward with the largest margin of what was seen over everything else.
+
+    Parameters
+    ----------
+    penalty : ≥ 0, on the sum of absolute rewards.
+
+    **Source** Ng & Russell 2000. **Cost** one LP.
+    """
+
+    penalty: float = 0.0
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the reward (S,), or None if no reward has a positive margin."""
+        found = feasible.max_margin(penalty=self.penalty, solver=solver)
+        return informative(found.reward, found) if found.value > 0 else None
+
+
+@dataclass(frozen=True)
+class MaximumEntropy:
+    """Maximum causal entropy IRL over all episodes.
+
+    Parameters
+    ----------
+    penalty : > 0, on half the squared norm of the reward: the smaller, the more certain is the
+        follower taken to be.
+
+    **Source** Ziebart 2010, for several environments. **Cost** arithmetic: soft value iteration for
+    every episode in some hundred steps of a quasi-Newton method.
+    """
+
+    penalty: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.penalty < np.inf:
+            raise InvalidArgument("penalty", f"is {self.penalty}", "0 < penalty < ∞", self.penalty)
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the reward (S,) of mean zero, or None if the responses say nothing."""
+        game, gamma = feasible.game, feasible.game.discount
+        seen = []
+        for o in feasible.observations:
+            mdp = game.follower_mdp(o.pi1)
+            seen.append((mdp, _visits(mdp.chain(o.pi2), game.start, gamma), o.pi2))
+
+        values: list[Array | None] = [None] * len(seen)
+
+        def loss(r: Array) -> tuple[float, Array]:
+            value, gradient = self.penalty / 2 * float(r @ r), self.penalty * r
+            for t, (mdp, visits, pi2) in enumerate(seen):
+                v, q = soft_values(mdp, r, values[t])
+                values[t] = v
+                log_pi = q - v[:, None]
+                value -= float(visits @ (pi2 * log_pi).sum(axis=1))
+                expected = _visits(mdp.chain(np.exp(log_pi)), game.start, gamma)
+                gradient = gradient + expected - visits
+            return value, gradient
+
+        found = minimize(
+            loss,
+            np.zeros(game.n_states),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MOST_STEPS},
+        )
+        return informative(np.asarray(found.x) - float(np.mean(found.x)), found)
+
+
+@dataclass(frozen=True)
+class RandomReward:
+    """A reward drawn uniformly from the simplex, whatever was seen."""
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the reward (S,)."""
+        return informative(rng.dirichlet(np.ones(feasible.game.n_states)))
+
+
+def soft_values(mdp: MDP, reward: Array, start: Array | None = None) -> tuple[Array, Array]:
+    """Return soft-optimal values (S,) and action values (S, B) of a state reward (S,).
+
+    ``V = log Σ_b exp Q``, ``Q = r + γ P V``, by Newton's method: the soft policy of the last values
+    is evaluated exactly, its entropy included. Values rise from step to step after the first.
+
+    Parameters
+    ----------
+    start : values (S,) to begin with; what is good for a nearby reward is good here.
+
+    **Source** Ziebart 2010. **Cost** arithmetic: some five S×S linear systems.
+    """
+    gamma = mdp.discount
+    values = np.zeros(mdp.n_states) if start is None else start
+    for _ in range(NEWTON_STEPS):
+        q = reward[:, None] + gamma * (mdp.matrix @ values).reshape(mdp.shape)
+        soft = np.asarray(logsumexp(q, axis=1))
+        if np.abs(soft - values).max() <= SOFT_TOLERANCE * max(1.0, np.abs(soft).max()):
+            break
+        policy = np.exp(q - soft[:, None])
+        system = np.eye(mdp.n_states) - gamma * _dense(mdp.chain(policy))
+        values = values + np.linalg.solve(system, soft - values)
+    return soft, q
+
+
+def _visits(chain: Matrix, start: Array, discount: float) -> Array:
+    """Return the discounted state visits (S,) of a chain (S, S)."""
+    return np.asarray(np.linalg.solve((np.eye(len(start)) - discount * _dense(chain)).T, start))
+
+
+def _dense(chain: Matrix) -> Array:
+    return np.asarray(chain.toarray() if is_sparse(chain) else chain)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEnvironment:
+    """Standard IRL: a learner that learns from the first commitment's answer alone.
+
+    It plays the first commitment, then what its learner makes of the answer; the later answers are
+    kept in `history` but not learnt from. With full information the same commitment's answer would
+    say nothing new.
+
+    Parameters
+    ----------
+    learner : the learner within, such as `InteractiveIRL(game, strategy=MaxMargin())`.
+
+    **Source** paper, Section 6, "fixed environment".
+    """
+
+    learner: Any
+    played: tuple[Observation, ...] = ()
+
+    @property
+    def game(self) -> TwoAgentMDP:
+        """The game."""
+        game: TwoAgentMDP = self.learner.game
+        return game
+
+    @property
+    def seed(self) -> int:
+        """The seed of the learner within."""
+        return int(self.learner.seed)
+
+    @property
+    def known(self) -> FeasibleRewards:
+        """The rewards that explain the first answer."""
+        known: FeasibleRewards = self.learner.known
+        return known
+
+    @property
+    def reward(self) -> Array | None:
+        """The reward that the commitments are optimal for."""
+        reward: Array | None = self.learner.reward
+        return reward
+
+    @property
+    def episode(self) -> int:
+        """The number of episodes played."""
+        return len(self.played)
+
+    @property
+    def history(self) -> tuple[Observation, ...]:
+        """All observations, also those not learnt from."""
+        return self.played
+
+    def ask(self) -> Array:
+        """Return the commitment (S, A) to play: the same from the second episode on."""
+        return np.asarray(self.learner.ask())
+
+    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> FixedEnvironment:
+        """Return the learner that has seen this response, and has learnt from it if the first."""
+        played = self.ask() if pi1 is None else pi1
+        seen = observe(self.game, played, response)
+        learner = self.learner if self.played else self.learner.tell(response, pi1=played)
+        return replace(self, learner=learner, played=(*self.played, seen))

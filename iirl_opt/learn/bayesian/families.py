@@ -1,0 +1,94 @@
+"""Families of followers: response models with one unknown number (paper, Section 5.1).
+
+A family says what a follower of parameter θ plays in a state where the optimal action values are
+``Q*(s, ·)``, in logarithms, and makes that follower for planning. Two are here:
+
+* `BoltzmannFamily`: ``π2(b | s) ∝ exp(β Q*(s, b))`` with unknown β ≥ 0;
+* `EpsilonGreedyFamily`: optimal with probability 1 − ε, else uniform, with unknown ε in [0, 1].
+
+Your own family is any object with the members of `FollowerFamily`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, Follower
+
+__all__ = ["BoltzmannFamily", "EpsilonGreedyFamily", "FollowerFamily"]
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class FollowerFamily(Protocol):
+    """What the posterior asks of a family of followers.
+
+    Attributes
+    ----------
+    parameter : the name of the unknown number, for records and plots.
+    scales : whether it is in one over the unit of the reward, so that ``(λ r + c, θ/λ)`` is the
+        same follower as ``(r, θ)`` for every λ > 0; otherwise ``(λ r + c, θ)`` must be.
+    """
+
+    @property
+    def parameter(self) -> str: ...
+
+    @property
+    def scales(self) -> bool: ...
+
+    def log_answer(self, q: Array, parameter: float, tolerance: float) -> Array:
+        """Return log-probabilities (n, B) at action values (n, B); within `tolerance` are ties."""
+        ...
+
+    def follower(self, parameter: float) -> Follower:
+        """Return the follower of this parameter."""
+        ...
+
+
+@dataclass(frozen=True)
+class BoltzmannFamily:
+    """Boltzmann-rational followers with unknown inverse temperature β.
+
+    **Source** paper, Section 5.1. The second line of its likelihood drops the normalising constant,
+    which depends on reward and β; here it is kept.
+    """
+
+    parameter = "beta"
+    scales = True
+
+    def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
+        """Return ``β Q(s, b) − log Σ_b' exp(β Q(s, b'))``, shape (n, B)."""
+        below = parameter * (q - q.max(axis=-1, keepdims=True))
+        return np.asarray(log_softmax(below, axis=-1))
+
+    def follower(self, parameter: float) -> Follower:
+        """Return `BoltzmannFollower` of this β."""
+        return BoltzmannFollower(float(parameter))
+
+
+@dataclass(frozen=True)
+class EpsilonGreedyFamily:
+    """Followers that play optimally with probability 1 − ε and uniformly else; ties are mixed.
+
+    **Source** paper, Section 5.1, footnote, and the proof of Lemma 3.
+    """
+
+    parameter = "epsilon"
+    scales = False
+
+    def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
+        """Return ``log((1 − ε) [b optimal] / #optimal + ε / B)``, shape (n, B)."""
+        best = q >= q.max(axis=-1, keepdims=True) - tolerance
+        chances = (1 - parameter) * best / best.sum(axis=-1, keepdims=True)
+        with np.errstate(divide="ignore"):  # log 0 = −∞ is right
+            return np.asarray(np.log(chances + parameter / q.shape[-1]))
+
+    def follower(self, parameter: float) -> Follower:
+        """Return `EpsilonGreedyFollower` of this ε that mixes its ties."""
+        return EpsilonGreedyFollower(min(max(float(parameter), 0.0), 1.0), ties="mix")

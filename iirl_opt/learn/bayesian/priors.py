@@ -1,0 +1,162 @@
+"""Priors: what is believed of the reward and of the follower's parameter before any episode.
+
+Of a reward, `DirichletPrior` on the simplex, uniform by default. Of a parameter, `GammaPrior`,
+`exponential_prior` (the paper's, for β), `UniformPrior` (for ε) and `Known`, for a number that
+nobody has to learn. Your own prior is any object with `log_density` and `draw`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.learn.bayesian.engine import dirichlet_log, gamma_log
+
+__all__ = [
+    "DirichletPrior",
+    "GammaPrior",
+    "Known",
+    "ParameterPrior",
+    "RewardPrior",
+    "UniformPrior",
+    "exponential_prior",
+]
+
+Array = NDArray[np.float64]
+
+
+class RewardPrior(Protocol):
+    """A distribution over rewards (S,) of the simplex."""
+
+    def log_density(self, reward: Array) -> float:
+        """Return the log density, up to a constant."""
+        ...
+
+    def draw(self, n_states: int, rng: np.random.Generator) -> Array:
+        """Draw a reward (S,)."""
+        ...
+
+
+class ParameterPrior(Protocol):
+    """A distribution over the parameter of a family."""
+
+    def log_density(self, parameter: float) -> float:
+        """Return the log density, up to a constant; −∞ outside the support."""
+        ...
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Draw a parameter."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletPrior:
+    """The Dirichlet distribution on the simplex.
+
+    Parameters
+    ----------
+    concentration : > 0, one number for all states or an array (S,); 1 is uniform.
+    """
+
+    concentration: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        alpha = np.asarray(self.concentration, dtype=float)
+        if alpha.ndim > 1 or not (np.isfinite(alpha) & (alpha > 0)).all():
+            raise InvalidArgument(
+                "concentration", f"is {self.concentration}", "finite numbers > 0, () or (S,)", alpha
+            )
+
+    def shape(self, n_states: int) -> Array:
+        """Return the concentration of each state, shape (S,)."""
+        alpha = np.asarray(self.concentration, dtype=float)
+        if alpha.ndim == 1 and alpha.shape != (n_states,):
+            raise InvalidArgument(
+                "concentration", f"has shape {alpha.shape}", f"() or ({n_states},)", alpha.shape
+            )
+        return np.array(np.broadcast_to(alpha, n_states))
+
+    def log_density(self, reward: Array) -> float:
+        """Return the log density at a reward (S,) of the simplex."""
+        return dirichlet_log(np.asarray(reward, dtype=float), self.shape(np.size(reward)))
+
+    def draw(self, n_states: int, rng: np.random.Generator) -> Array:
+        """Draw a reward (S,)."""
+        return rng.dirichlet(self.shape(n_states))
+
+
+@dataclass(frozen=True)
+class GammaPrior:
+    """The Gamma distribution with density ∝ ``θ^(shape − 1) exp(−rate θ)`` on θ > 0."""
+
+    shape: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("shape", self.shape), ("rate", self.rate)):
+            if not 0 < value < np.inf:
+                raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
+
+    def log_density(self, parameter: float) -> float:
+        """Return the log density; −∞ below 0."""
+        return gamma_log(parameter, self.shape, self.rate)
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Draw a parameter."""
+        return float(rng.gamma(self.shape, 1 / self.rate))
+
+
+def exponential_prior(mean: float = 500.0) -> GammaPrior:
+    """Return the exponential distribution of this mean.
+
+    **Source** paper, Section 5.1; the mean 500 is the authors' code's.
+    """
+    if not 0 < mean < np.inf:
+        raise InvalidArgument("mean", f"is {mean}", "a finite number > 0", mean)
+    return GammaPrior(1.0, 1 / mean)
+
+
+@dataclass(frozen=True)
+class UniformPrior:
+    """The uniform distribution on an interval; [0, 1] by default."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.low < self.high < np.inf:
+            raise InvalidArgument(
+                "low, high", f"are {self.low}, {self.high}", "finite, low < high", self.low
+            )
+
+    def log_density(self, parameter: float) -> float:
+        """Return the log density; −∞ outside the interval."""
+        inside = self.low <= parameter <= self.high
+        return -float(np.log(self.high - self.low)) if inside else -np.inf
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Draw a parameter."""
+        return float(rng.uniform(self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A parameter that is known: chains leave it where it is."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.value):
+            raise InvalidArgument("value", f"is {self.value}", "a finite number", self.value)
+
+    def log_density(self, parameter: float) -> float:
+        """Return 0 at the known value, −∞ elsewhere."""
+        return 0.0 if parameter == self.value else -np.inf
+
+    def draw(self, rng: np.random.Generator) -> float:
+        """Return the known value."""
+        return self.value

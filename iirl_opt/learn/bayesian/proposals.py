@@ -1,0 +1,170 @@
+"""Proposals: how a chain moves, as small frozen objects.
+
+Of the reward, either
+
+* `SimplexWalk`, the paper's: 100 moves of 0.001 on a discretised simplex. A move picks an ordered
+  pair of states uniformly and carries 0.001 of reward from the first to the second, or stays where
+  there is less. Each move is as likely as its reverse, so the whole walk is symmetric; a walk that
+  picks among the valid neighbours is not, at the boundary, and the density of its path is no sum
+  that one can compute;
+* `DirichletProposal`, around the current reward, with its density in both directions;
+
+and of the parameter, `GammaProposal` for β > 0 with both densities, or `ReflectedStep` for ε in
+[0, 1], which is symmetric. `Hamiltonian` moves both at once along the gradient: with one step it is
+the Metropolis-adjusted Langevin algorithm (MALA).
+
+Source: the paper, Appendix D; Algorithm 4 there divides by the density of the new point alone and
+compares with a stored ratio, which is no Metropolis–Hastings for proposals that are not symmetric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.learn.bayesian.engine import DIRICHLET, GAMMA, REFLECTED, WALK
+
+__all__ = [
+    "DirichletProposal",
+    "GammaProposal",
+    "Hamiltonian",
+    "ReflectedStep",
+    "SimplexWalk",
+]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Move = tuple[int, float, float]
+
+
+def _check_whole(name: str, value: int, least: int = 1) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidArgument(name, f"is {value!r}", f"a whole number ≥ {least}", value)
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0 < value < np.inf:
+        raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
+
+
+@dataclass(frozen=True)
+class SimplexWalk:
+    """The lazy walk on the simplex of multiples of 1/grid.
+
+    Its chains live on the grid, where the uniform prior is uniform over the points of the grid.
+
+    Parameters
+    ----------
+    moves : how many a proposal makes.
+    grid : the number of units that the reward is divided into; 1000 is the paper's 0.001.
+    """
+
+    moves: int = 100
+    grid: int = 1000
+
+    def __post_init__(self) -> None:
+        _check_whole("moves", self.moves)
+        _check_whole("grid", self.grid)
+
+    @property
+    def code(self) -> Move:
+        """What the engine reads."""
+        return WALK, float(self.moves), float(self.grid)
+
+    def snap(self, reward: Array, *, least: int = 0) -> Integers:
+        """Return the units (S,) of a point of the grid near a reward, each at least `least`."""
+        room = self.grid - least * reward.size
+        if room < 0:
+            raise InvalidArgument(
+                "grid", f"is {self.grid}", f"≥ {least * reward.size} for such a prior", self.grid
+            )
+        exact = reward * room
+        units = np.floor(exact).astype(np.int64)
+        short = room - int(units.sum())
+        units[np.argsort(units - exact, kind="stable")[:short]] += 1
+        return units + least
+
+
+@dataclass(frozen=True)
+class DirichletProposal:
+    """A new reward from ``Dirichlet(concentration · r + offset)``.
+
+    Parameters
+    ----------
+    concentration : > 0; the larger, the smaller the moves.
+    offset : > 0; keeps the distribution proper where a reward is nearly 0.
+    """
+
+    concentration: float = 1000.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_positive("concentration", self.concentration)
+        _check_positive("offset", self.offset)
+
+    @property
+    def code(self) -> Move:
+        """What the engine reads."""
+        return DIRICHLET, float(self.concentration), float(self.offset)
+
+
+@dataclass(frozen=True)
+class GammaProposal:
+    """A new parameter from the Gamma distribution with this shape and the current one as mean."""
+
+    shape: float = 20.0
+
+    def __post_init__(self) -> None:
+        _check_positive("shape", self.shape)
+
+    @property
+    def code(self) -> Move:
+        """What the engine reads."""
+        return GAMMA, float(self.shape), 0.0
+
+
+@dataclass(frozen=True)
+class ReflectedStep:
+    """A new parameter uniform within `width` of the current one, reflected at 0 and 1."""
+
+    width: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.width <= 1:
+            raise InvalidArgument("width", f"is {self.width}", "0 < width ≤ 1", self.width)
+
+    @property
+    def code(self) -> Move:
+        """What the engine reads."""
+        return REFLECTED, float(self.width), 0.0
+
+
+@dataclass(frozen=True)
+class Hamiltonian:
+    """Leapfrog steps along the gradient in ``(y, log β)`` with ``r = softmax(y)``.
+
+    For Boltzmann followers, Dirichlet and Gamma priors. The steps adapt while a chain warms up.
+
+    Parameters
+    ----------
+    leaps : the leapfrog steps of a proposal; 1 is MALA.
+    step : their first length.
+    acceptance : the share of accepted proposals that the adaptation aims at.
+
+    **Source** Neal, *MCMC using Hamiltonian dynamics*, 2011; ours, beside the paper's.
+    """
+
+    leaps: int = 1
+    step: float = 0.1
+    acceptance: float = 0.6
+
+    def __post_init__(self) -> None:
+        _check_whole("leaps", self.leaps)
+        _check_positive("step", self.step)
+        if not 0 < self.acceptance < 1:
+            raise InvalidArgument(
+                "acceptance", f"is {self.acceptance}", "0 < p < 1", self.acceptance
+            )

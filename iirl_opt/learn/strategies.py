@@ -1,0 +1,190 @@
+"""Which reward to plan for, among all that explain the answers.
+
+Algorithm 1 says: a vertex of the feasible set, for a random objective. A *choice* is a small frozen
+object that is given the set and a generator and returns one reward, or None where it finds nothing
+but constants. Write your own with this one method. All choices here look in the reward simplex, or
+in the domain that they are given, and for state rewards but where `joint` says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
+from iirl_opt.programs.centre import analytic_centre, unit_rows
+from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.programs.sets import RewardDomain
+from iirl_opt.solver import Solver
+
+__all__ = [
+    "AnalyticCentre",
+    "ChebyshevCentre",
+    "Chosen",
+    "HitAndRunMean",
+    "MeanOfVertices",
+    "RandomVertex",
+    "RewardChoice",
+]
+
+Array = NDArray[np.float64]
+
+# A reward is constant when its spread is at most this times its largest entry.
+SPREAD = 1e-6
+
+
+class Chosen(NamedTuple):
+    """A reward and where it comes from.
+
+    Attributes
+    ----------
+    reward : shape (S,) or (S, A, B).
+    evidence : what supports it: a `RewardSolution`, a `Ball`, a `Centre`, a tuple of them; None of
+        a choice that needs none.
+    """
+
+    reward: Array
+    evidence: Any = None
+
+
+class RewardChoice(Protocol):
+    """What every choice of a reward does."""
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the choice, or None if nothing but constants was found."""
+        ...
+
+
+@dataclass(frozen=True)
+class RandomVertex:
+    """A vertex of the feasible set that maximises a random objective.
+
+    Parameters
+    ----------
+    joint : among joint rewards (S, A, B) in place of state rewards.
+    domain : where rewards are sought; the reward simplex by default.
+
+    **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
+    """
+
+    joint: bool = False
+    domain: RewardDomain | None = None
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the vertex, or None."""
+        try:
+            found = feasible.random_vertex(rng, joint=self.joint, domain=self.domain, solver=solver)
+        except OnlyConstantRewards:
+            return None
+        return Chosen(found.reward, found)
+
+
+@dataclass(frozen=True)
+class MeanOfVertices:
+    """The mean of several random vertices, which lies inside the set.
+
+    Parameters
+    ----------
+    n : their number, at least 1.
+
+    **Cost** n LPs.
+    """
+
+    n: int = 5
+    domain: RewardDomain | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InvalidArgument("n", f"is {self.n}", "at least 1", self.n)
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the mean, or None."""
+        vertex = RandomVertex(domain=self.domain)
+        found = [vertex.choose(feasible, rng, solver) for _ in range(self.n)]
+        vertices = [one for one in found if one is not None]
+        if not vertices:
+            return None
+        mean = np.mean([one.reward for one in vertices], axis=0)
+        return informative(mean, tuple(one.evidence for one in vertices))
+
+
+@dataclass(frozen=True)
+class ChebyshevCentre:
+    """The centre of the largest ball in the set.
+
+    **Cost** a few LPs.
+    """
+
+    domain: RewardDomain | None = None
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the centre, or None."""
+        ball = feasible.chebyshev_centre(domain=self.domain, solver=solver)
+        return informative(ball.centre, ball)
+
+
+@dataclass(frozen=True)
+class AnalyticCentre:
+    """The analytic centre of the set in the reward simplex.
+
+    Parameters
+    ----------
+    price : of a unit of violation of a row (rows have norm one); see `analytic_centre`.
+
+    **Cost** arithmetic: some ten to fifty S×S linear systems.
+    """
+
+    price: float = 1e8
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the centre, or None."""
+        inequalities, equalities = feasible.explicit_rows()
+        rows = unit_rows(np.concatenate([inequalities, equalities, -equalities]))
+        if not len(rows):
+            return None
+        centre = analytic_centre(rows, price=self.price)
+        return informative(centre.point, centre)
+
+
+@dataclass(frozen=True)
+class HitAndRunMean:
+    """The mean of points drawn uniformly from the set: an estimate of its centre of mass.
+
+    Parameters
+    ----------
+    n : how many points, at least 1.
+
+    **Cost** a few LPs, then ``(n + 10) d`` products with the dense rows in d dimensions.
+    """
+
+    n: int = 50
+    domain: RewardDomain | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise InvalidArgument("n", f"is {self.n}", "at least 1", self.n)
+
+    def choose(
+        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+    ) -> Chosen | None:
+        """Return the mean, or None."""
+        points = feasible.sample(self.n, rng, domain=self.domain, solver=solver)
+        return informative(points.mean(axis=0))
+
+
+def informative(reward: Array, evidence: Any = None) -> Chosen | None:
+    """Return the reward as a choice, or None if it is a constant."""
+    return Chosen(reward, evidence) if np.ptp(reward) > SPREAD * np.abs(reward).max() else None

@@ -1,0 +1,80 @@
+"""Figure 3 and comparisons: cells, what is judged, and what can go wrong."""
+
+import numpy as np
+import pytest
+
+from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.experiments.learning import (
+    FIGURE_3,
+    LEARNERS,
+    compare_cells,
+    compare_runs,
+    compute,
+    judge,
+    summarise_regrets,
+)
+from iirl_opt.experiments.sweep import Cell, Result
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, "active-fixed", "algorithm-1-fixed"])
+def test_every_learner_runs_and_begins_with_the_same_commitment(name):
+    cell = Cell(3, "random", name, 4, {"size": [5, 2, 2], "episodes": 3})
+    plain = compute(Cell(3, "random", "algorithm-1", 4, {"size": [5, 2, 2], "episodes": 3}))
+    found = compute(cell)
+    assert len(found["regrets"]) == 3
+    assert found["regrets"][0] == pytest.approx(plain["regrets"][0])
+    assert min(found["regrets"]) >= -1e-9
+    assert found == compute(cell)
+
+
+def results(curves):
+    return [
+        Result(Cell(3, "random", method, seed), {"regrets": list(curve)}, 0.0)
+        for method, curve in curves.items()
+        for seed in range(2)
+    ]
+
+
+FALLING, FLAT = np.linspace(1, 0.01, 30), np.full(30, 0.5)
+
+
+def test_the_statements_hold_on_what_the_paper_describes():
+    curves = {"algorithm-1": FALLING, "active": FALLING / 10, "max-margin-fixed": FLAT}
+    assert all(statement.holds for statement in judge(results(curves)))
+    summary = summarise_regrets(results(curves))["panels"]["random"]
+    assert summary["max-margin-fixed"]["late"]["mean"] == pytest.approx(0.5)
+    assert summary["algorithm-1"]["total"]["mean"] == pytest.approx(FALLING.sum())
+
+
+def test_each_statement_can_fail():
+    curves = {"algorithm-1": FLAT, "active": 2 * FLAT, "max-margin-fixed": FLAT / 2}
+    assert not any(statement.holds for statement in judge(results(curves)))
+
+
+def test_a_comparison_is_the_same_every_time_and_shares_first_commitments():
+    cells = compare_cells("two-rooms", ["algorithm-1", "active"], episodes=3, runs=2, seed=1)
+    document = compare_runs(cells)
+    assert document == compare_runs(cells)
+    regrets = {
+        (c["method"], c["parameters"]["run"]): c["values"]["regrets"][0] for c in document["cells"]
+    }
+    assert regrets["algorithm-1", 1] == regrets["active", 1]
+
+
+def test_what_is_unknown_is_refused_by_name():
+    with pytest.raises(InvalidArgument, match=r"learner is 'best'.*algorithm-1"):
+        compare_cells("two-rooms", ["best"], episodes=1, runs=1, seed=0)
+    with pytest.raises(FileProblem):
+        compare_cells("nowhere", ["active"], episodes=1, runs=1, seed=0)
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_all_learners_of_a_figure_meet_the_same_games(scale):
+    cells = FIGURE_3.cells(scale, 3)
+    by_method = {}
+    for cell in cells:
+        facts = tuple(sorted((k, str(v)) for k, v in cell.parameters.items()))
+        by_method.setdefault(cell.method, set()).add((cell.game, cell.seed, facts))
+    assert len(by_method) == 3
+    first, *others = by_method.values()
+    assert all(other == first for other in others)
