@@ -290,12 +290,11 @@ def draw(summary: Mapping[str, Any], path: Path) -> Path:
     axes = plot.panels(len(summary["panels"]))
     for ax, (name, learners) in zip(axes, summary["panels"].items(), strict=True):
         curves = {
-            NAMES.get(method, method): [found["regret"][end] for end in ("mean", "low", "high")]
-            for method, found in learners.items()
+            NAMES.get(method, method): _band(found["regret"]) for method, found in learners.items()
         }
         some = next(iter(learners.values()))["regret"]
         plot.plot_curves(
-            {title: tuple(curve) for title, curve in curves.items()},
+            curves,
             range(1, len(some["mean"]) + 1),
             xlabel="episode",
             ylabel="regret, as a share of the optimal value" if ax is axes[0] else "",
@@ -303,8 +302,16 @@ def draw(summary: Mapping[str, Any], path: Path) -> Path:
             log=1e-6,
             ax=ax,
         )
+        ax.set_ylim(bottom=0)
     plot.legend_below(axes)
     return plot.save(axes[0], path)
+
+
+def _band(regret: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    """Return mean and interval with nothing below zero: Student's interval may reach there."""
+    parts = (np.array(regret[end], dtype=float) for end in ("mean", "low", "high"))
+    mean, low, high = (np.maximum(part, 0.0) for part in parts)
+    return mean, low, high
 
 
 FIGURE_3 = Figure(
