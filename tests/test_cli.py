@@ -333,7 +333,7 @@ def test_an_interrupted_figure_keeps_its_cells_and_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figure", "2"], "figure is 2; allowed 6, 7"),
+        (["figure", "2"], "figure is 2; allowed 3, 6, 7"),
         (["figure", "6", "--scale", "huge"], "allowed small or paper"),
         (["figure", "6", "--jobs", "0"], "jobs"),
         (["figure", "6", "--json", "--resume"], "--out DIR"),
@@ -346,3 +346,36 @@ def test_a_figure_that_cannot_be_leaves_with_two(
     assert done.returncode == 2
     assert message in done.stderr
     assert (done.stdout, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
+    options = ("--learners", "algorithm-1,active", "--episodes", 3, "--runs", 2)
+    done = iirl("compare", "two-rooms", *options, "--out", tmp_path)
+    assert done.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"compare.{kind}" for kind in ("json", "jsonl", "png")
+    }
+    document = json.loads((tmp_path / "compare.json").read_text())
+    (panel,) = document["summary"]["panels"].values()
+    assert set(panel) == {"algorithm-1", "active"}
+    for name, found in panel.items():
+        assert f"{name:<28}{found['total']['mean']:>10.4f}" in done.stdout
+    again = iirl("compare", "two-rooms", *options, "--json")
+    assert json.loads(again.stdout) == document
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["two-rooms", "--learners", "best"], "learner is 'best'"),
+        (["nowhere"], "nowhere"),
+        (["two-rooms", "--runs", "0"], "runs"),
+    ],
+)
+def test_a_comparison_that_cannot_be_leaves_with_two(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = iirl("compare", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
