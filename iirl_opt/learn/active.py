@@ -9,8 +9,9 @@ commitments happen to teach and keeps a regret floor on most random games. This 
    indifferent (`iirl_opt.learn.indifference`): whatever the answer, it cuts through the centre;
 4. spends on mixtures at most a *budget*: some multiple of the regret that it still expects. That is
    estimated on rewards drawn around the centre from the shape of the set, as what one step of
-   policy improvement would gain. So it explores while there is something to gain and stops by
-   itself; being a value under r, the budget is free of the scale of rewards and of the game.
+   policy improvement would gain. Being a value under r, the budget is free of the scale of rewards
+   and of the game. It falls as the set shrinks but does not reach zero by itself: after `explore`
+   episodes the learner is greedy for good, so set that by how many episodes there will be.
 
 An episode costs arithmetic, no program. Rows that repeat earlier ones are left out, which would
 push the centre away. Rows that contradict each other, of a follower that errs, are violated at a

@@ -79,7 +79,7 @@ class Centre:
         """Return n points (n, width) around the centre by the normal law of the barrier.
 
         Its covariance is ``scale²`` times the inverse of the barrier's Hessian within ``Σ x = 1``:
-        one standard deviation is half a Dikin ellipsoid in every direction. A cheap picture of
+        one standard deviation is the unit Dikin ellipsoid in every direction. A cheap picture of
         what the set leaves open; single points may lie outside.
 
         **Cost** arithmetic.
