@@ -190,7 +190,7 @@ _HOME: dict[str, tuple[str, ...]] = {
         "interact_bayesian",
     ),
     "iirl_opt.claims": ("Claim", "Outcome", "run_claims"),
-    "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "interact", "regret"),
+    "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "Learner", "interact", "regret"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

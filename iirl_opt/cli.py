@@ -412,36 +412,17 @@ def figure(
 
     wanted = find_figure(number)
     total = len(wanted.cells(scale, seed))
-    if out is None and as_json and resume:
-        raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
-    folder = Path("results", f"figure-{number}") if out is None and not as_json else out
-    checkpoint = None if folder is None else folder / f"figure-{number}.jsonl"
-    say: Callable[[str], Any] = _silent if as_json else typer.echo
-    say(f"figure {number}, {scale}: {wanted.title}")
-    try:
-        with _progress(total, shown=not as_json, name=f"figure {number}") as advance:
-            document = run_figure(
-                wanted,
-                scale,
-                seed=seed,
-                jobs=jobs,
-                checkpoint=checkpoint,
-                resume=resume,
-                progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
-            )
-    except KeyboardInterrupt:
-        kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
-        typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+    sweep = _Sweep(f"figure-{number}", total, jobs, resume, out, as_json)
+    if not as_json:
+        typer.echo(f"figure {number}, {scale}: {wanted.title}")
+    document = sweep.run(lambda **how: run_figure(wanted, scale, seed=seed, **how))
+    if document is None:
         return INTERRUPTED
     say = _report(document, as_json)
     for statement in document["statements"]:
         mark = "ok " if statement["holds"] else "NOT SO"
         say(f"{mark} {statement['text']} ({statement['evidence']})")
-    if folder is not None:
-        text = json.dumps(document, indent=1, allow_nan=False)
-        say(f"wrote {_write(folder / f'figure-{number}.json', text)}")
-        if find_spec("matplotlib") is not None:
-            say(f"wrote {wanted.draw(document['summary'], folder / f'figure-{number}.png')}")
+    sweep.keep(document, wanted.draw, say)
     return ANSWERED if all(s["holds"] for s in document["statements"]) else UNMET
 
 
@@ -468,33 +449,16 @@ def compare(
 
     path = find_model(file)
     cells = compare_cells(str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed)
-    if out is None and as_json and resume:
-        raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
-    folder = Path("results", f"compare-{path.stem}") if out is None and not as_json else out
-    checkpoint = None if folder is None else folder / "compare.jsonl"
-    try:
-        with _progress(len(cells), shown=not as_json, name="comparing") as advance:
-            document = compare_runs(
-                cells,
-                jobs=jobs,
-                checkpoint=checkpoint,
-                resume=resume,
-                progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
-            )
-    except KeyboardInterrupt:
-        kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
-        typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+    sweep = _Sweep("compare", len(cells), jobs, resume, out, as_json, f"compare-{path.stem}")
+    document = sweep.run(lambda **how: compare_runs(cells, **how))
+    if document is None:
         return INTERRUPTED
     say = _report(document, as_json)
     say("regret as a share of the optimal value, mean over runs: in all, last third")
     for panel in document["summary"]["panels"].values():
         for name, found in panel.items():
             say(f"{name:<28}{found['total']['mean']:>10.4f}{found['late']['mean']:>12.2e}")
-    if folder is not None:
-        text = json.dumps(document, indent=1, allow_nan=False)
-        say(f"wrote {_write(folder / 'compare.json', text)}")
-        if find_spec("matplotlib") is not None:
-            say(f"wrote {draw(document['summary'], folder / 'compare.png')}")
+    sweep.keep(document, draw, say)
     return ANSWERED
 
 
@@ -643,6 +607,57 @@ def _say_findings(findings: tuple[Finding, ...], say: Callable[[str], Any]) -> N
 
 def _silent(_: str) -> None:
     """Say nothing."""
+
+
+class _Sweep:
+    """A run of many cells: its folder, its checkpoint, and what is written at the end."""
+
+    def __init__(
+        self,
+        name: str,
+        total: int,
+        jobs: int,
+        resume: bool,
+        out: Path | None,
+        as_json: bool,
+        folder: str | None = None,
+    ) -> None:
+        if out is None and as_json and resume:
+            raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
+        own = Path("results", name if folder is None else folder)
+        self.folder = own if out is None and not as_json else out
+        self.checkpoint = None if self.folder is None else self.folder / f"{name}.jsonl"
+        self.name, self.total, self.jobs, self.resume = name, total, jobs, resume
+        self.shown = not as_json
+
+    def run(self, compute: Callable[..., dict[str, Any]]) -> dict[str, Any] | None:
+        """Return the document, or None when interrupted: then it is said what is kept."""
+        try:
+            with _progress(self.total, shown=self.shown, name=self.name) as advance:
+                return compute(
+                    jobs=self.jobs,
+                    checkpoint=self.checkpoint,
+                    resume=self.resume,
+                    progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
+                )
+        except KeyboardInterrupt:
+            kept = f"; go on with --resume from {self.checkpoint}" if self.checkpoint else ""
+            typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+            return None
+
+    def keep(
+        self,
+        document: dict[str, Any],
+        draw: Callable[[Any, Path], Path],
+        say: Callable[[str], Any],
+    ) -> None:
+        """Write the document and, where matplotlib is there, its picture."""
+        if self.folder is None:
+            return
+        text = json.dumps(document, indent=1, allow_nan=False)
+        say(f"wrote {_write(self.folder / f'{self.name}.json', text)}")
+        if find_spec("matplotlib") is not None:
+            say(f"wrote {draw(document['summary'], self.folder / f'{self.name}.png')}")
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.experiments.sweep import Cell, Computation, Result, run_cells
+from iirl_opt.experiments.sweep import Cell, Computation, Result, Sweep, run_cells
 
-__all__ = ["FIGURES", "Figure", "Statement", "find_figure", "run_figure", "versions"]
+__all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure", "versions"]
 
 # Where each figure is defined: module of this package and name.
 FIGURES = {
@@ -95,14 +95,7 @@ def find_figure(number: int) -> Figure:
 
 
 def run_figure(
-    figure: Figure,
-    scale: str = "small",
-    *,
-    seed: int = 0,
-    jobs: int = 1,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-    progress: Callable[[Result], object] | None = None,
+    figure: Figure, scale: str = "small", *, seed: int = 0, **how: Unpack[Sweep]
 ) -> dict[str, Any]:
     """Compute a figure and return its document, JSON-able and the same every time.
 
@@ -110,33 +103,25 @@ def run_figure(
     ----------
     scale : one of the figure's scales.
     seed : of its games and runs.
-    jobs, checkpoint, resume, progress : see `iirl_opt.experiments.sweep.run_cells`.
+    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
     """
-    about = {
-        "figure": figure.number,
-        "scale": scale,
-        "seed": seed,
-        "versions": versions(),
-    }
-    results = run_cells(
-        figure.cells(scale, seed),
-        figure.compute,
-        jobs=jobs,
-        checkpoint=checkpoint,
-        about=about,
-        resume=resume,
-        progress=progress,
-    )
-    return {
-        "format": DOCUMENT_FORMAT,
+    about = {"figure": figure.number, "scale": scale, "seed": seed, "versions": versions()}
+    results = run_cells(figure.cells(scale, seed), figure.compute, about=about, **how)
+    facts = {
         "command": "figure",
         "title": figure.title,
         "source": figure.source,
         **about,
         "statements": [asdict(statement) for statement in figure.judge(results)],
         "summary": figure.summarise(results),
-        "cells": [{**asdict(result.cell), "values": result.values} for result in results],
     }
+    return document(results, facts)
+
+
+def document(results: Sequence[Result], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts and the values of all cells as one JSON-able document."""
+    cells = [{**asdict(result.cell), "values": result.values} for result in results]
+    return {"format": DOCUMENT_FORMAT, **facts, "cells": cells}
 
 
 def versions() -> dict[str, str]:

@@ -11,17 +11,16 @@ environment, on Maze-Maker and on random games. The active learner is ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.experiments.figure import DOCUMENT_FORMAT, Figure, Statement, versions
-from iirl_opt.experiments.sweep import Cell, Result, run_cells, summarise
+from iirl_opt.experiments.figure import Figure, Statement, document, versions
+from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, maze_maker
@@ -29,7 +28,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, uniform_policy
 from iirl_opt.learn.active import ActiveIRL
 from iirl_opt.learn.baselines import FixedEnvironment, MaximumEntropy, MaxMargin, RandomReward
-from iirl_opt.learn.interactive import InteractiveIRL, interact
+from iirl_opt.learn.interactive import InteractiveIRL, Learner, interact
 from iirl_opt.learn.strategies import (
     AnalyticCentre,
     ChebyshevCentre,
@@ -77,20 +76,22 @@ CHOICES: Mapping[str, RewardChoice | None] = {
 }
 
 
-def _interactive(choice: RewardChoice | None, game: TwoAgentMDP, seed: int, first: Array) -> Any:
+def _interactive(
+    choice: RewardChoice | None, game: TwoAgentMDP, seed: int, first: Array
+) -> Learner:
     return InteractiveIRL(game, seed=seed, first=first, strategy=choice)
 
 
-def _random_ties(game: TwoAgentMDP, seed: int, first: Array) -> Any:
+def _random_ties(game: TwoAgentMDP, seed: int, first: Array) -> Learner:
     return InteractiveIRL(game, seed=seed, first=first, leader_ties="random")
 
 
-def _active(game: TwoAgentMDP, seed: int, first: Array) -> Any:
+def _active(game: TwoAgentMDP, seed: int, first: Array) -> Learner:
     return ActiveIRL(game, seed=seed, first=first)
 
 
 # How each learner is made: from the game, a seed and the first commitment.
-LEARNERS: Mapping[str, Callable[[TwoAgentMDP, int, Array], Any]] = {
+LEARNERS: Mapping[str, Callable[[TwoAgentMDP, int, Array], Learner]] = {
     "active": _active,
     "algorithm-1-random-ties": _random_ties,
     **{name: partial(_interactive, choice) for name, choice in CHOICES.items()},
@@ -98,7 +99,7 @@ LEARNERS: Mapping[str, Callable[[TwoAgentMDP, int, Array], Any]] = {
 FIXED = "-fixed"
 
 
-def make_learner(name: str, game: TwoAgentMDP, seed: int, first: Array) -> Any:
+def make_learner(name: str, game: TwoAgentMDP, seed: int, first: Array) -> Learner:
     """Return a learner by its name; ``-fixed`` behind it makes it see one environment only.
 
     Raises
@@ -172,36 +173,16 @@ def compare_cells(
     ]
 
 
-def compare_runs(
-    cells: Sequence[Cell],
-    *,
-    jobs: int = 1,
-    checkpoint: Path | None = None,
-    resume: bool = False,
-    progress: Callable[[Result], object] | None = None,
-) -> dict[str, Any]:
+def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
     """Run the cells of `compare_cells` and return the document of the comparison, JSON-able.
 
     Parameters
     ----------
-    jobs, checkpoint, resume, progress : see `iirl_opt.experiments.sweep.run_cells`.
+    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
     """
     about = {"command": "compare", "file": Path(cells[0].game).name, "versions": versions()}
-    results = run_cells(
-        cells,
-        compute,
-        jobs=jobs,
-        checkpoint=checkpoint,
-        about=about,
-        resume=resume,
-        progress=progress,
-    )
-    return {
-        "format": DOCUMENT_FORMAT,
-        **about,
-        "summary": summarise_regrets(results),
-        "cells": [{**asdict(result.cell), "values": result.values} for result in results],
-    }
+    results = run_cells(cells, compute, about=about, **how)
+    return document(results, {**about, "summary": summarise_regrets(results)})
 
 
 def _plan(scale: str, seed: int) -> list[Cell]:

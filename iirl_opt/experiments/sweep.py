@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,7 @@ from scipy.stats import t as student
 
 from iirl_opt.errors import FileProblem, InvalidArgument
 
-__all__ = ["Cell", "Computation", "Result", "Summary", "run_cells", "summarise"]
+__all__ = ["Cell", "Computation", "Result", "Summary", "Sweep", "run_cells", "summarise"]
 
 Array = NDArray[np.float64]
 
@@ -132,6 +132,15 @@ def summarise(runs: ArrayLike, confidence: float = 0.95) -> Summary:
     if n > 1:
         half = student.ppf((1 + confidence) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return Summary(n, mean, np.asarray(mean - half), np.asarray(mean + half))
+
+
+class Sweep(TypedDict, total=False):
+    """How to run cells: what `run_cells` takes beside what is computed."""
+
+    jobs: int
+    checkpoint: Path | None
+    resume: bool
+    progress: Callable[[Result], object] | None
 
 
 def run_cells(

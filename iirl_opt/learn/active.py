@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,11 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import modified_policy_iteration
 from iirl_opt.learn.indifference import Indifference, indifferent_commitment
+from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import SPREAD
-from iirl_opt.observation import Observation
 from iirl_opt.programs.centre import Centre, analytic_centre, unit_rows
 from iirl_opt.programs.regret import RegretBound, regret_bound
 from iirl_opt.programs.rewards import FeasibleRewards
@@ -50,7 +50,7 @@ HELD, ACCURACY = 2.5, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class ActiveIRL:
+class ActiveIRL(Learner):
     """A learner that pays for information while it expects to earn more than it pays.
 
     Frozen; it asks and tells as `iirl_opt.InteractiveIRL` does. For state rewards (S,).
@@ -103,33 +103,9 @@ class ActiveIRL:
             if not holds:
                 value = getattr(self, name)
                 raise InvalidArgument(name, f"is {value}", allowed, value)
-        if self.first is not None:
-            first = self.game.check_leader_policy(self.first)
-            first.flags.writeable = False
-            object.__setattr__(self, "first", first)
-        if self.feasible is None:
-            object.__setattr__(self, "feasible", FeasibleRewards(self.game))
+        self._begin()
         if self._rows is None:
             object.__setattr__(self, "_rows", _unit(self.known))
-
-    @property
-    def known(self) -> FeasibleRewards:
-        """The rewards that explain all episodes."""
-        assert self.feasible is not None
-        return self.feasible
-
-    @property
-    def episode(self) -> int:
-        """The number of episodes told."""
-        return len(self.known.episodes)
-
-    @property
-    def history(self) -> tuple[Observation, ...]:
-        """All observations."""
-        return self.known.observations
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng([self.seed, self.episode])
 
     @cached_property
     def centre(self) -> Centre | None:
@@ -194,14 +170,9 @@ class ActiveIRL:
 
         **Cost** arithmetic: one centre and some ten planning problems.
         """
-        if not self.episode and self.first is not None:
-            return np.array(self.first)
-        if self.plan is None:
-            n_states, n_actions, _ = self.game.shape
-            return random_deterministic_policy(n_states, n_actions, self._rng())
-        return self.plan.policy.copy()
+        return self._uninformed() if self.plan is None else self.plan.policy.copy()
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> ActiveIRL:
+    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is.
 
         Parameters

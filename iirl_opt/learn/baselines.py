@@ -16,7 +16,7 @@ of standard IRL, which sees the follower in one environment only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,8 @@ from scipy.special import logsumexp
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.mdp import MDP
+from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import Chosen, informative
 from iirl_opt.observation import Observation, observe
 from iirl_opt.programs.rewards import FeasibleRewards
@@ -161,7 +162,7 @@ def _dense(chain: Matrix) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class FixedEnvironment:
+class FixedEnvironment(Learner):
     """Standard IRL: a learner that learns from the first commitment's answer alone.
 
     It plays the first commitment, then what its learner makes of the answer; the later answers are
@@ -175,36 +176,17 @@ class FixedEnvironment:
     **Source** paper, Section 6, "fixed environment".
     """
 
-    learner: Any
+    learner: Learner
     played: tuple[Observation, ...] = ()
 
-    @property
-    def game(self) -> TwoAgentMDP:
-        """The game."""
-        game: TwoAgentMDP = self.learner.game
-        return game
-
-    @property
-    def seed(self) -> int:
-        """The seed of the learner within."""
-        return int(self.learner.seed)
-
-    @property
-    def known(self) -> FeasibleRewards:
-        """The rewards that explain the first answer."""
-        known: FeasibleRewards = self.learner.known
-        return known
+    def __post_init__(self) -> None:
+        for name in ("game", "seed", "first", "feasible", "joint"):
+            object.__setattr__(self, name, getattr(self.learner, name))
 
     @property
     def reward(self) -> Array | None:
         """The reward that the commitments are optimal for."""
-        reward: Array | None = self.learner.reward
-        return reward
-
-    @property
-    def episode(self) -> int:
-        """The number of episodes played."""
-        return len(self.played)
+        return self.learner.reward
 
     @property
     def history(self) -> tuple[Observation, ...]:
@@ -213,9 +195,9 @@ class FixedEnvironment:
 
     def ask(self) -> Array:
         """Return the commitment (S, A) to play: the same from the second episode on."""
-        return np.asarray(self.learner.ask())
+        return self.learner.ask()
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> FixedEnvironment:
+    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that has seen this response, and has learnt from it if the first."""
         played = self.ask() if pi1 is None else pi1
         seen = observe(self.game, played, response)

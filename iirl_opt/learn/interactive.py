@@ -19,10 +19,11 @@ optimal actions instead of taking the first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,13 +40,71 @@ from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.programs.sets import RewardDomain
 from iirl_opt.solver import Solver
 
-__all__ = ["Episode", "InteractiveIRL", "interact", "regret"]
+__all__ = ["Episode", "InteractiveIRL", "Learner", "interact", "regret"]
 
 Array = NDArray[np.float64]
 
 
+class Learner(ABC):
+    """What every frozen ask-and-tell learner has: a game, a seed, and what is known so far."""
+
+    game: TwoAgentMDP
+    seed: int
+    first: ArrayLike | None
+    feasible: FeasibleRewards | None
+    joint: bool = False  # whether it learns a joint reward (S, A, B)
+
+    @property
+    def known(self) -> FeasibleRewards:
+        """The rewards that explain all episodes."""
+        assert self.feasible is not None
+        return self.feasible
+
+    @property
+    def episode(self) -> int:
+        """The number of episodes told."""
+        return len(self.history)
+
+    @property
+    def history(self) -> tuple[Observation, ...]:
+        """All observations."""
+        return self.known.observations
+
+    @property
+    @abstractmethod
+    def reward(self) -> Array | None:
+        """The reward that the next commitment is planned for; None before there is one."""
+
+    @abstractmethod
+    def ask(self) -> Array:
+        """Return the commitment (S, A) to play in the next episode."""
+
+    @abstractmethod
+    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
+        """Return the learner that also knows this response; the old one stays as it is."""
+
+    def _begin(self) -> None:
+        """Check the first commitment, and start from no observation unless some are given."""
+        if self.first is not None:
+            first = self.game.check_leader_policy(self.first)
+            first.flags.writeable = False
+            object.__setattr__(self, "first", first)
+        if self.feasible is None:
+            object.__setattr__(self, "feasible", FeasibleRewards(self.game))
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self.episode])
+
+    def _uninformed(self) -> Array:
+        """Return the first commitment, or a random one where nothing is known."""
+        if not self.episode and self.first is not None:
+            return np.array(self.first)
+        n_states, n_actions, _ = self.game.shape
+        return random_deterministic_policy(n_states, n_actions, self._rng())
+
+
 @dataclass(frozen=True, eq=False)
-class InteractiveIRL:
+class InteractiveIRL(Learner):
     """The learner of Algorithm 1.
 
     Parameters
@@ -94,31 +153,7 @@ class InteractiveIRL:
             raise InvalidArgument(
                 "leader_ties", f"is {self.leader_ties!r}", "first, random", self.leader_ties
             )
-        if self.first is not None:
-            first = self.game.check_leader_policy(self.first)
-            first.flags.writeable = False
-            object.__setattr__(self, "first", first)
-        if self.feasible is None:
-            object.__setattr__(self, "feasible", FeasibleRewards(self.game))
-
-    @property
-    def known(self) -> FeasibleRewards:
-        """The rewards that explain all episodes."""
-        assert self.feasible is not None
-        return self.feasible
-
-    @property
-    def episode(self) -> int:
-        """The number of episodes told."""
-        return len(self.known.episodes)
-
-    @property
-    def history(self) -> tuple[Observation, ...]:
-        """All observations."""
-        return self.known.observations
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng([self.seed, self.episode])
+        self._begin()
 
     @cached_property
     def estimate(self) -> Chosen | None:
@@ -141,19 +176,17 @@ class InteractiveIRL:
 
         **Source** Algorithm 1, line 8. **Cost** one LP and one planning problem.
         """
-        if not self.episode and self.first is not None:
-            return np.array(self.first)
-        n_states, n_actions, _ = self.game.shape
         if self.reward is None:
-            return random_deterministic_policy(n_states, n_actions, self._rng())
+            return self._uninformed()
         if self.leader_ties == "first":
             return commit(self.game, self.reward).policy
         optimal = modified_policy_iteration(self.game, self.reward).optimal
         possible = optimal.reshape(self.game.shape).any(axis=2)
         draws = self._rng().random(possible.shape)
-        return deterministic_policy(np.where(possible, draws, -1.0).argmax(axis=1), n_actions)
+        chosen = np.where(possible, draws, -1.0).argmax(axis=1)
+        return deterministic_policy(chosen, self.game.n_leader_actions)
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> InteractiveIRL:
+    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is.
 
         Parameters
@@ -207,14 +240,14 @@ class Episode:
     """
 
     number: int
-    learner: InteractiveIRL
+    learner: Learner
     values: Array
     value: float
     regret: float
 
 
 def interact(
-    learner: InteractiveIRL,
+    learner: Learner,
     truth: ArrayLike,
     episodes: int,
     *,

@@ -101,8 +101,7 @@ class MeanOfVertices:
     domain: RewardDomain | None = None
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise InvalidArgument("n", f"is {self.n}", "at least 1", self.n)
+        _check_count(self.n)
 
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
@@ -174,8 +173,7 @@ class HitAndRunMean:
     domain: RewardDomain | None = None
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise InvalidArgument("n", f"is {self.n}", "at least 1", self.n)
+        _check_count(self.n)
 
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
@@ -188,3 +186,8 @@ class HitAndRunMean:
 def informative(reward: Array, evidence: Any = None) -> Chosen | None:
     """Return the reward as a choice, or None if it is a constant."""
     return Chosen(reward, evidence) if np.ptp(reward) > SPREAD * np.abs(reward).max() else None
+
+
+def _check_count(n: int) -> None:
+    if n < 1:
+        raise InvalidArgument("n", f"is {n}", "at least 1", n)
