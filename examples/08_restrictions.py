@@ -1,0 +1,44 @@
+"""Whose restriction is it? Three kinds, on one game, for a follower who answers optimally.
+
+Forbidden actions and admissible policies bind the leader alone and are exact. A budget that the
+follower does not know of makes a bilevel program, exact over deterministic commitments. A budget
+that both respect is a row of the occupancy program, whose optimum may need correlated play.
+"""
+
+import numpy as np
+
+import iirl_opt as iirl
+
+game, reward = iirl.random_game(5, 3, 2, seed=8)
+free = iirl.commit(game, reward)
+print(f"free:                                {free.value:.4f}")
+
+allowed = np.ones((5, 3), dtype=bool)
+allowed[np.arange(5), free.policy.argmax(axis=1)] = False  # what the leader would have done
+other = iirl.commit(game, reward, allowed=allowed)
+print(f"those actions forbidden:             {other.value:.4f}  {other.guarantee.name.lower()}")
+
+half = (np.eye(3), np.full(3, 0.5))  # no action more than half of the time
+mixed = iirl.commit(game, reward, admissible={"*": half})
+print(f"every action at most half the time:  {mixed.value:.4f}  {mixed.guarantee.name.lower()}")
+
+hazard = np.zeros(5)
+hazard[int(np.argmax(reward))] = 1.0  # the best state is dangerous
+
+
+def rows(program):
+    """The budget as cvxpy rows on whichever program it is given."""
+    return [iirl.budget(program.expected(hazard), 3.0, name="hazard")]
+
+
+ignored = iirl.commit(game, reward, subject_to=rows, whose="leader")
+print(f"a budget the follower ignores:       {ignored.value:.4f}  among {ignored.among}")
+try:
+    shared = iirl.commit(game, reward, subject_to=rows, whose="both").value
+    print(f"the same budget, shared:             {shared:.4f}")
+    assert shared >= ignored.value - 1e-6
+except iirl.NotAProduct as correlated:
+    print(f"the same budget, shared:             {correlated}")
+
+assert max(other.value, mixed.value, ignored.value) <= free.value + 1e-9
+assert mixed.policy.max() <= 0.5 + 1e-9
