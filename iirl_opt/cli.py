@@ -4,7 +4,7 @@ Exit codes: 0 answered, and every expectation of the file met; 1 an expectation,
 figure, failed; 2 bad input (the message on standard error names file and key or line); 3 no answer
 (a solver's limit, an inconclusive or contradictory set of observations); 130 interrupted. With
 ``--json`` one JSON document and nothing else goes to standard output. Files go where ``--out``
-says; `learn` and `figure` write to ``results/NAME`` without it, unless ``--json`` was asked for.
+says; without it and without ``--json`` `learn`, `figure` and `compare` write to ``results/NAME``.
 """
 
 from __future__ import annotations
