@@ -160,7 +160,10 @@ _HOME: dict[str, tuple[str, ...]] = {
         "MaximumEntropy",
         "RandomReward",
     ),
+    "iirl_opt.programs.convergence": ("ConvergenceCondition", "convergence_condition"),
     "iirl_opt.learn.active": ("ActiveIRL",),
+    "iirl_opt.learn.exact": ("exact_optimum",),
+    "iirl_opt.learn.limits": ("Distinction", "indistinguishable", "one_answer"),
     "iirl_opt.learn.bayesian.evidence": ("Evidence",),
     "iirl_opt.learn.bayesian.families": (
         "BoltzmannFamily",
@@ -190,7 +193,14 @@ _HOME: dict[str, tuple[str, ...]] = {
         "interact_bayesian",
     ),
     "iirl_opt.claims": ("Claim", "Outcome", "run_claims"),
-    "iirl_opt.learn.interactive": ("Episode", "InteractiveIRL", "Learner", "interact", "regret"),
+    "iirl_opt.learn.interactive": (
+        "ContradictionWarning",
+        "Episode",
+        "InteractiveIRL",
+        "Learner",
+        "interact",
+        "regret",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -232,7 +242,9 @@ if TYPE_CHECKING:
     from iirl_opt.learn.bayesian.priors import *  # noqa: F403
     from iirl_opt.learn.bayesian.proposals import *  # noqa: F403
     from iirl_opt.learn.bayesian.sampling import *  # noqa: F403
+    from iirl_opt.learn.exact import *  # noqa: F403
     from iirl_opt.learn.interactive import *  # noqa: F403
+    from iirl_opt.learn.limits import *  # noqa: F403
     from iirl_opt.learn.strategies import *  # noqa: F403
     from iirl_opt.observation import *  # noqa: F403
     from iirl_opt.planning.ascent import *  # noqa: F403
@@ -248,6 +260,7 @@ if TYPE_CHECKING:
     from iirl_opt.programs.bilevel import *  # noqa: F403
     from iirl_opt.programs.centre import *  # noqa: F403
     from iirl_opt.programs.commitment import *  # noqa: F403
+    from iirl_opt.programs.convergence import *  # noqa: F403
     from iirl_opt.programs.identify import *  # noqa: F403
     from iirl_opt.programs.normal_form import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403

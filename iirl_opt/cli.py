@@ -35,6 +35,7 @@ __all__ = ["app", "main"]
 
 ANSWERED, UNMET, BAD_INPUT, NO_ANSWER, INTERRUPTED = 0, 1, 2, 3, 130
 RESULT_FORMAT = 1
+PICTURES = (".png", ".pdf", ".svg")
 
 # The ancestor of typer's usage errors, which typer itself does not export.
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -110,14 +111,32 @@ def learn(
         int | None, typer.Option(min=1, help="Episodes in place of the file's own.")
     ] = None,
     seed: Seed = None,
+    proposals: Annotated[
+        int | None, typer.Option(min=1, help="Of each chain, in the family bayesian.")
+    ] = None,
+    chains: Annotated[int | None, typer.Option(min=1, help="In the family bayesian.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", help="File (png, pdf, svg) for the main picture: regret, or chains."
+        ),
+    ] = None,
     discount: Discount = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Let a leader learn the unknown reward from its partner, episode by episode (Algorithm 1)."""
+    """Learn the unknown reward: Algorithm 1, or in the family bayesian its posterior."""
     from iirl_opt import library
+    from iirl_opt.formats import model
 
+    _check_picture(picture)
     problem = library.read_model(file, discount=discount)
+    if isinstance(problem.question, model.Bayesian):
+        stated = discount is None and not any((episodes, proposals, chains)) and seed is None
+        given = {"seed": seed, "proposals": proposals, "chains": chains, "episodes": episodes}
+        return _learn_bayesian(problem, given, stated, picture, out, as_json)
+    if proposals is not None or chains is not None:
+        raise typer.BadParameter("--proposals and --chains are for files of the family bayesian")
     run = library.learn(problem, episodes=episodes, seed=seed)
     done: list[Episode] = []
     records: list[dict[str, Any]] = []
@@ -157,6 +176,8 @@ def learn(
         folder = Path("results", problem.path.stem) if out is None else out
         for written in _write_learning(folder, result, problem, done):
             say(f"wrote {written}")
+    if picture is not None and done:
+        say(f"wrote {_plot_regret(result, problem, picture)}")
     if not complete:
         return INTERRUPTED
     return ANSWERED if all(finding.met for finding in findings) else UNMET
@@ -397,7 +418,7 @@ def claims(
 
 @app.command()
 def figure(
-    number: Annotated[int, typer.Argument(help="Its number in the paper.")],
+    number: Annotated[str, typer.Argument(help="Its number in the paper, or proposition-1.")],
     scale: Annotated[str, typer.Option(help="small, or the paper's own size: paper.")] = "small",
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     resume: Annotated[
@@ -407,14 +428,14 @@ def figure(
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Compute a figure of the paper again, and check what the paper says about it."""
+    """Compute a figure of the paper again, or try its Proposition 1, and check what it says."""
     from iirl_opt.experiments.figure import find_figure, run_figure
 
     wanted = find_figure(number)
     total = len(wanted.cells(scale, seed))
-    sweep = _Sweep(f"figure-{number}", total, jobs, resume, out, as_json)
+    sweep = _Sweep(f"figure-{wanted.number}", total, jobs, resume, out, as_json)
     if not as_json:
-        typer.echo(f"figure {number}, {scale}: {wanted.title}")
+        typer.echo(f"figure {wanted.number}, {scale}: {wanted.title}")
     document = sweep.run(lambda **how: run_figure(wanted, scale, seed=seed, **how))
     if document is None:
         return INTERRUPTED
@@ -567,14 +588,76 @@ def _write_learning(
         return
     from iirl_opt import plot
 
-    axes = plot.plot_regret([record["regret"] for record in result["episodes"]])
-    axes.set_title(problem.title, fontsize=10)
-    yield plot.save(axes, folder / "regret.png")
+    yield _plot_regret(result, problem, folder / "regret.png")
     if problem.grid is not None:
-        last = episodes[-1].learner.history[-1]
+        last = episodes[-1]
         axes = plot.plot_maze(problem.grid, last.pi1, last.pi2)
         axes.set_title(f"doors and moves of episode {episodes[-1].number}", fontsize=10)
         yield plot.save(axes, folder / "maze.png")
+
+
+def _plot_regret(result: dict[str, Any], problem: Problem, path: Path) -> Path:
+    from iirl_opt import plot
+
+    axes = plot.plot_regret([record["regret"] for record in result["episodes"]])
+    axes.set_title(problem.title, fontsize=10)
+    return plot.save(axes, path)
+
+
+def _check_picture(path: Path | None) -> None:
+    """Refuse a picture that could not be written, before anything is computed."""
+    if path is None:
+        return
+    if path.suffix not in PICTURES:
+        raise typer.BadParameter(f"--plot is {str(path)!r}; allowed names in {', '.join(PICTURES)}")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"--plot is {str(path)!r}, in no folder that there is")
+    if find_spec("matplotlib") is None:
+        raise errors.MissingExtra("--plot", "plot")
+
+
+def _learn_bayesian(
+    problem: Problem,
+    given: dict[str, int | None],
+    as_stated: bool,
+    picture: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Run a file of the family bayesian: the draws, or its episodes."""
+    from iirl_opt import library
+    from iirl_opt.experiments.inference import Inference
+    from iirl_opt.formats.bayesian import Settings
+
+    run = Inference(Settings(problem, **given))
+    say: Callable[[str], Any] = _silent if as_json else typer.echo
+    say(f"{problem.title}: {problem.game}\n{run.title}")
+    try:
+        with _progress(run.total, shown=not as_json) as advance:
+            for line in run:
+                advance(line)
+    except KeyboardInterrupt:
+        say("interrupted: keeping what is done")
+    as_stated = as_stated and run.complete and run.verdict
+    found = run.quantities
+    findings = library.check(problem.expect, found, problem.path) if as_stated else ()
+    result = {
+        **_head("learn", problem),
+        **run.document(),
+        "expectations": [asdict(finding) for finding in findings],
+    }
+    say = _report(result, as_json)
+    for line in run.report():
+        say(line)
+    _say_findings(findings, say)
+    folder = Path("results", problem.path.stem) if out is None and not as_json else out
+    for written in run.write(folder, json.dumps(result, indent=1, allow_nan=False), picture):
+        say(f"wrote {written}")
+    if not run.complete:
+        return INTERRUPTED
+    if not run.verdict:
+        return NO_ANSWER
+    return ANSWERED if all(finding.met for finding in findings) else UNMET
 
 
 def _write(path: Path, text: str) -> Path:

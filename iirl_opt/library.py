@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import iirl_opt
 from iirl_opt.errors import FileProblem, IIRLError, Infeasible, InvalidArgument, NotAProduct
 from iirl_opt.follower import OptimalFollower
-from iirl_opt.formats import model
+from iirl_opt.formats import bayesian, model
 from iirl_opt.formats.problem import Problem, Row, read_problem
 from iirl_opt.learn.interactive import Episode, InteractiveIRL, interact
 from iirl_opt.planning.dominance import DominanceVerdict, dominance
@@ -121,7 +121,7 @@ def answer(problem: Problem, *, seed: int | None = None) -> Answer:
 
     Parameters
     ----------
-    seed : of a learner, in place of the file's own.
+    seed : of a learner or sampler, in place of the file's own.
 
     Raises
     ------
@@ -130,10 +130,12 @@ def answer(problem: Problem, *, seed: int | None = None) -> Answer:
     SolverProblem
         No answer; an infeasible program *is* one (the quantity ``infeasible`` is 1).
 
-    **Cost** that of the question: arithmetic, or one program, or a whole run of Algorithm 1.
+    **Cost** that of the question: arithmetic, or one program, or a whole run of a learner.
     """
     if isinstance(problem.question, model.Learning):
         return learning_answer(problem, list(learn(problem, seed=seed)))
+    if isinstance(problem.question, model.Bayesian):
+        return Answer(*bayesian.answer(problem, seed=seed))
     try:
         found = ANSWERS[type(problem.question)](problem, problem.question)
     except Infeasible as nothing:

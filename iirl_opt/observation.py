@@ -22,7 +22,14 @@ from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 
-__all__ = ["Observation", "Trajectory", "observe", "record_trajectory", "sample_trajectory"]
+__all__ = [
+    "Observation",
+    "Trajectory",
+    "check_trajectory",
+    "observe",
+    "record_trajectory",
+    "sample_trajectory",
+]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -162,6 +169,23 @@ def record_trajectory(
             after,
         )
     return _trajectory(commitment, s, a, b)
+
+
+def check_trajectory(game: TwoAgentMDP, trajectory: Trajectory) -> None:
+    """Check that a trajectory fits a game, whose states and actions it names by position.
+
+    Raises
+    ------
+    InvalidPolicy, InvalidObservation
+        It was recorded in a game of other sizes.
+    """
+    game.check_leader_policy(trajectory.pi1)
+    parts = (trajectory.states, trajectory.leader_actions, trajectory.follower_actions)
+    for name, part, size in zip(("s", "a", "b"), parts, game.shape, strict=True):
+        if part.max() >= size:
+            raise InvalidObservation(
+                f"trajectory[{name}]", f"reaches {part.max()}", f"positions below {size}", part
+            )
 
 
 def sample_trajectory(

@@ -6,7 +6,7 @@ Each function draws on the axes that it is given, or on a figure of its own, and
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,13 @@ from numpy.typing import ArrayLike
 
 from iirl_opt.errors import MissingExtra
 from iirl_opt.game.grid import GridGame
+from iirl_opt.game.values import check_reward
+from iirl_opt.learn.bayesian.chains import Chains
+from iirl_opt.learn.bayesian.posterior import Normal
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import to_rgba
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
     from matplotlib.ticker import MaxNLocator
@@ -27,7 +31,16 @@ except ImportError:  # pragma: no cover - the message is tested with the module 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["legend_below", "panels", "plot_curves", "plot_maze", "plot_regret", "save"]
+__all__ = [
+    "legend_below",
+    "panels",
+    "plot_chains",
+    "plot_curves",
+    "plot_maze",
+    "plot_regret",
+    "plot_rewards",
+    "save",
+]
 
 # Row and column steps of N, E, S, W, and the colours of wall, free cell and prize.
 STEPS = {"N": (-1, 0), "E": (0, 1), "S": (1, 0), "W": (0, -1)}
@@ -163,10 +176,45 @@ def plot_maze(
     if follower is not None:
         pi2 = maze.game.check_follower_policy(follower)[states]
         _moves(axes, maze, cells, pi2)
-    axes.set_xlim(-0.05, maze.columns + 0.05)
-    axes.set_ylim(maze.rows + 0.05, -0.05)
-    axes.set_aspect("equal")
-    axes.axis("off")
+    _frame(axes, maze)
+    return axes
+
+
+def plot_rewards(
+    maze: GridGame,
+    rewards: ArrayLike,
+    *,
+    layer: int = 0,
+    top: float | None = None,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a number for each cell of a maze as a shade, from 0 in white; walls have marked corners.
+
+    Parameters
+    ----------
+    rewards : shape (S,), as many as the maze has states.
+    layer : which set of remaining prizes to show, as in ``maze.layers``.
+    top : what is darkest; the largest absolute reward by default. Negative rewards are red.
+
+    **Source** the paper's Figure 1(b); the numbers are ours.
+    """
+    values = check_reward(maze.game, rewards)
+    most = float(np.abs(values).max()) if top is None else top
+    axes = _axes((0.75 * maze.columns + 0.4, 0.75 * maze.rows + 0.6)) if ax is None else ax
+    n = maze.game.n_states // len(maze.layers)
+    states = slice(layer * n, (layer + 1) * n)
+    for (r, c), value in zip(maze.cells[states], values[states], strict=True):
+        share = min(abs(value) / most, 1.0) if most > 0 else 0.0
+        colour = to_rgba(OPEN if value >= 0 else CART, share)
+        axes.add_patch(Rectangle((c, r), 1, 1, facecolor=colour, edgecolor=LOCKED))
+        axes.text(c + 0.5, r + 0.5, f"{value:.2g}", fontsize=7, ha="center", va="center")
+    for r, c in np.argwhere(maze.walls):
+        for x, y in product((0, 1), repeat=2):  # from each corner, clear of the number
+            ends = [c + x, c + 0.7 * x + 0.15], [r + y, r + 0.7 * y + 0.15]
+            axes.plot(*ends, color=WALL, linewidth=1.0, solid_capstyle="butt")
+    axes.set_title(title, fontsize=10)
+    _frame(axes, maze)
     return axes
 
 
@@ -181,6 +229,14 @@ def _axes(size: tuple[float, float]) -> Axes:
     figure = Figure(figsize=size)
     FigureCanvasAgg(figure)
     return figure.add_subplot()
+
+
+def _frame(axes: Axes, maze: GridGame) -> None:
+    """Show a maze as it is, without axes."""
+    axes.set_xlim(-0.05, maze.columns + 0.05)
+    axes.set_ylim(maze.rows + 0.05, -0.05)
+    axes.set_aspect("equal")
+    axes.axis("off")
 
 
 def _doors(axes: Axes, cells: Any, pi1: Any, names: list[str]) -> None:
@@ -218,3 +274,79 @@ def _moves(axes: Axes, maze: GridGame, cells: Any, pi2: Any) -> None:
                         "linewidth": 1.2,
                     },
                 )
+
+
+# Chains of a sampler.
+
+
+def plot_chains(
+    chains: Chains,
+    *,
+    states: Sequence[str] | None = None,
+    normalise: Normal | None = None,
+    truth: tuple[ArrayLike, float] | None = None,
+    most: int = 3,
+) -> list[Axes]:
+    """Draw traces and posteriors of the parameter and some rewards, and the ridge in the last row.
+
+    On the ridge a grey curve joins what the likelihood cannot tell apart: the same follower, with
+    more of its reward constant and a larger parameter (where that scales).
+
+    Parameters
+    ----------
+    chains : the draws as they came.
+    states : names of the states.
+    normalise : how draws are moved along their ridge before they are drawn in the upper rows.
+    truth : the true reward (S,), and parameter, as a line in each posterior.
+    most : how many states to show: those of the largest mean reward.
+
+    Returns
+    -------
+    The axes row by row, a trace and a posterior in each row, and the two of the ridge at last.
+    """
+    shown = chains if normalise is None else chains.normalised(normalise)
+    names = [str(s) for s in range(shown.rewards.shape[-1])] if states is None else list(states)
+    largest = np.sort(np.argsort(-shown.mean_reward, kind="stable")[:most])
+    rows = [(chains.parameter, shown.parameters, None if truth is None else truth[1])]
+    for s in largest:
+        true = None if truth is None else float(np.asarray(truth[0], dtype=float)[s])
+        rows.append((f"reward of {names[s]}", shown.rewards[..., s], true))
+    figure = Figure(figsize=(8.0, 1.9 * len(rows) + 2.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
+    for (left, right), (name, draws, true) in zip(axes, rows, strict=False):
+        edges = list(np.histogram_bin_edges(draws, bins=40))
+        for run, colour in zip(draws, cycle(CURVES), strict=False):
+            left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
+            right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
+        if true is not None:
+            right.axvline(true, color="0.3", linestyle="--", linewidth=1)
+        left.set_ylabel(name)
+        right.set_yticks([])
+        left.margins(x=0)
+    axes[-2, 0].set_xlabel("draw; a colour a chain")
+    _ridge(axes[-1, 0], axes[-1, 1], chains)
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+    return list(axes.flat)
+
+
+def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
+    """Draw the parameter over the constant share of the reward, and its spread with and without."""
+    share = (chains.rewards.shape[-1] * chains.rewards.min(axis=-1)).ravel()
+    theta = chains.parameters.ravel()
+    moved = chains.normalised("min").parameters.ravel()
+    left.plot(share, theta, ".", color=CURVES[0], markersize=2, alpha=0.4, label="draws")
+    along = np.linspace(0.0, min(float(share.max()), 0.99), 100)
+    for level in np.quantile(moved, (0.1, 0.5, 0.9)):
+        curve = level / (1 - along) if chains.scales else np.full_like(along, level)
+        left.plot(along, curve, color="0.45", linewidth=1.2)
+    left.set_ylim(0, 1.05 * float(theta.max()) or 1.0)
+    left.set_xlabel("share of the reward that is constant")
+    left.set_ylabel(chains.parameter)
+    edges = list(np.histogram_bin_edges(np.concatenate([theta, moved]), bins=40))
+    for draws, name, colour in ((theta, "as drawn", CURVES[0]), (moved, "min r = 0", CURVES[2])):
+        right.hist(draws, bins=edges, color=colour, histtype="step", label=name, linewidth=1.2)
+    right.set_xlabel(chains.parameter)
+    right.set_yticks([])
+    right.legend(frameon=False, fontsize=8)

@@ -333,7 +333,7 @@ def test_an_interrupted_figure_keeps_its_cells_and_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figure", "2"], "figure is 2; allowed 3, 6, 7"),
+        (["figure", "2"], "figure is 2; allowed 1, 3, 4, 6, 7"),
         (["figure", "6", "--scale", "huge"], "allowed small or paper"),
         (["figure", "6", "--jobs", "0"], "jobs"),
         (["figure", "6", "--json", "--resume"], "--out DIR"),

@@ -32,6 +32,7 @@ def test_every_family_has_its_folder() -> None:
     folders = {path.parent.name for path in FILES}
     assert folders == {
         "affine_equivalence",
+        "bayesian",
         "commitment",
         "feasible_rewards",
         "learning",

@@ -9,6 +9,7 @@ plot = pytest.importorskip("iirl_opt.plot", exc_type=ImportError)
 
 from iirl_opt.follower import OptimalFollower  # noqa: E402
 from iirl_opt.game.grid import grid_game  # noqa: E402
+from iirl_opt.learn.bayesian.chains import Chains  # noqa: E402
 from iirl_opt.programs.commitment import commit  # noqa: E402
 
 
@@ -75,3 +76,44 @@ def test_panels_share_one_legend_with_each_name_once(tmp_path: Path) -> None:
     [legend] = axes[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
     assert plot.save(axes[0], tmp_path / "panels.png").stat().st_size > 1000
+
+
+def few_chains(scales: bool = True) -> Chains:
+    rng = np.random.default_rng(0)
+    rewards = rng.dirichlet([1, 2, 8, 4], size=(2, 30))
+    beta = rng.gamma(4, 5, size=(2, 30))
+    facts = {"acceptance": np.ones(2), "thin": 1, "parameter": "beta", "seconds": 0.0}
+    return Chains(rewards, beta, beta.copy(), scales=scales, **facts)
+
+
+def test_chains_show_each_trace_and_the_states_of_the_largest_rewards(tmp_path: Path) -> None:
+    chains = few_chains()
+    truth = ([0.1, 0.2, 0.4, 0.3], 20.0)
+    axes = plot.plot_chains(chains, states=["a", "b", "c", "d"], truth=truth, most=2)
+    assert len(axes) == 2 * 4
+    assert [ax.get_ylabel() for ax in axes[:-2:2]] == ["beta", "reward of c", "reward of d"]
+    for ax, draws in zip(axes[:6:2], (chains.parameters, *chains.rewards.T[2:]), strict=True):
+        drawn = draws if draws.shape == (2, 30) else draws.T
+        np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], drawn)
+    lines = [ax.lines[0].get_xdata()[0] for ax in axes[1:6:2]]
+    assert lines == [20.0, 0.4, 0.3]
+    assert plot.save(axes[0], tmp_path / "chains.png").stat().st_size > 1000
+
+
+def test_the_curves_of_the_ridge_are_followers_that_play_the_same() -> None:
+    chains = few_chains()
+    draws, *curves = plot.plot_chains(chains)[-2].lines
+    np.testing.assert_allclose(draws.get_xdata(), 4 * chains.rewards.min(axis=-1).ravel())
+    for curve in curves:
+        share, beta = np.array(curve.get_data())
+        # On the simplex the rest of the reward is 1 − share, and β times it must not change.
+        np.testing.assert_allclose(beta * (1 - share), beta[0])
+    for curve in plot.plot_chains(few_chains(scales=False))[-2].lines[1:]:
+        assert np.ptp(curve.get_ydata()) == 0
+
+
+def test_chains_may_be_drawn_with_the_ridge_taken_out() -> None:
+    moved = few_chains().normalised("min")
+    axes = plot.plot_chains(few_chains(), normalise="min", most=1)
+    np.testing.assert_array_equal([line.get_ydata() for line in axes[0].lines], moved.parameters)
+    assert axes[2].get_ylabel() == "reward of 2"

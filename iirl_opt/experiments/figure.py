@@ -19,10 +19,13 @@ from iirl_opt.experiments.sweep import Cell, Computation, Result, Sweep, run_cel
 __all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure", "versions"]
 
 # Where each figure is defined: module of this package and name.
-FIGURES = {
+FIGURES: Mapping[int | str, tuple[str, str]] = {
+    1: ("posterior", "FIGURE_1"),
     3: ("learning", "FIGURE_3"),
+    4: ("trajectories", "FIGURE_4"),
     6: ("commitment", "FIGURE_6"),
     7: ("commitment", "FIGURE_7"),
+    "proposition-1": ("proposition", "PROPOSITION_1"),
 }
 
 DOCUMENT_FORMAT = 1
@@ -44,7 +47,7 @@ class Figure:
 
     Attributes
     ----------
-    number : in the paper.
+    number : in the paper, or a name: of a statement of the paper that is tried out.
     title : what the picture shows.
     source : where in the paper, and what is ours.
     scales : for each scale, the cells of a seed.
@@ -54,7 +57,7 @@ class Figure:
     draw : writes the picture of a summary to a path; needs matplotlib.
     """
 
-    number: int
+    number: int | str
     title: str
     source: str
     scales: Mapping[str, Callable[[int], list[Cell]]]
@@ -78,18 +81,19 @@ class Figure:
         return self.scales[scale](seed)
 
 
-def find_figure(number: int) -> Figure:
-    """Return a figure of the paper.
+def find_figure(number: int | str) -> Figure:
+    """Return a figure of the paper, by its number or name.
 
     Raises
     ------
     InvalidArgument
         The figure is not there: names those that are.
     """
-    if number not in FIGURES:
-        known = ", ".join(map(str, sorted(FIGURES)))
+    wanted = int(number) if str(number).isdecimal() else number
+    if wanted not in FIGURES:
+        known = ", ".join(map(str, FIGURES))
         raise InvalidArgument("figure", f"is {number}", known, number)
-    module, name = FIGURES[number]
+    module, name = FIGURES[wanted]
     figure: Figure = getattr(import_module(f"iirl_opt.experiments.{module}"), name)
     return figure
 

@@ -132,14 +132,14 @@ class Optimal(_Table, tag_field="model", tag="optimal"):
 class EpsilonGreedy(_Table, tag_field="model", tag="epsilon-greedy"):
     """A follower that errs with probability epsilon."""
 
-    epsilon: float
+    epsilon: float | Literal["unknown"]
     ties: Literal["first", "last", "random", "mix"] = "first"
 
 
 class Boltzmann(_Table, tag_field="model", tag="boltzmann"):
     """A Boltzmann-rational follower."""
 
-    beta: float
+    beta: float | Literal["unknown"]
 
 
 class Proportional(_Table, tag_field="model", tag="proportional"):
@@ -148,12 +148,71 @@ class Proportional(_Table, tag_field="model", tag="proportional"):
     function: Literal["exp", "1 + x", "identity", "sqrt"]
 
 
+Partner = Optimal | EpsilonGreedy | Boltzmann | Proportional
+
+
 class Observation(_Table):
     """One episode: a commitment, and a response, all optimal actions, or the follower's answer."""
 
     leader: Policy
     follower: Policy | None = None
     optimal: dict[str, list[str]] | None = None
+
+
+class Trajectory(_Table):
+    """One episode: a commitment, and its steps ``[state, leader action, follower action]``."""
+
+    leader: Policy
+    steps: list[list[str]]
+
+
+class Exponential(_Table, tag_field="name", tag="exponential"):
+    """See `iirl_opt.exponential_prior`."""
+
+    mean: float = 500.0
+
+
+class Gamma(_Table, tag_field="name", tag="gamma"):
+    """See `iirl_opt.GammaPrior`."""
+
+    shape: float
+    rate: float
+
+
+class Uniform(_Table, tag_field="name", tag="uniform"):
+    """See `iirl_opt.UniformPrior`."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+
+class Prior(_Table):
+    """What is believed before the first episode: Dirichlet of the reward, and of the parameter."""
+
+    reward: Number | dict[str, Number] = 1
+    parameter: Exponential | Gamma | Uniform | None = None
+
+
+class Walk(_Table, tag_field="name", tag="walk"):
+    """The paper's moves: see `iirl_opt.SimplexWalk`."""
+
+    moves: int = 100
+    grid: int = 1000
+
+
+class Dirichlet(_Table, tag_field="name", tag="dirichlet"):
+    """See `iirl_opt.DirichletProposal`."""
+
+    concentration: float = 1000.0
+    offset: float = 1.0
+
+
+class Hamiltonian(_Table, tag_field="name", tag="hamiltonian"):
+    """See `iirl_opt.Hamiltonian`."""
+
+    leaps: int = 1
+    step: float = 0.1
+    acceptance: float = 0.6
 
 
 class Constraint(_Table, rename={"target": "on"}):
@@ -176,6 +235,25 @@ class Learning(_Table, tag_field="family", tag="learning"):
     seed: int = 0
     rewards: Literal["state", "joint"] | None = None
     first: Policy | None = None
+
+
+class Bayesian(_Table, tag_field="family", tag="bayesian"):
+    """The posterior of reward and parameter: of what was seen, or episode by episode."""
+
+    proposals: int = 10_000
+    chains: int = 4
+    thin: int | None = None
+    warmup: int | None = None
+    seed: int = 0
+    sampler: Walk | Dirichlet | Hamiltonian | None = None
+    normalise: Literal["min", "direction"] | None = None
+    level: float = 0.9
+    weight: float = 1.0
+    episodes: int | None = None
+    first: Policy | None = None
+    sees: Literal["trajectory", "response"] = "trajectory"
+    choose: Literal["mean", "thompson", "value"] = "mean"
+    fixed: bool = False
 
 
 class FeasibleRewardsQuestion(_Table, tag_field="family", tag="feasible_rewards"):
@@ -224,7 +302,12 @@ class AffineQuestion(_Table, tag_field="family", tag="affine_equivalence"):
 
 
 Question = (
-    Learning | FeasibleRewardsQuestion | OccupancyQuestion | CommitmentQuestion | AffineQuestion
+    Learning
+    | Bayesian
+    | FeasibleRewardsQuestion
+    | OccupancyQuestion
+    | CommitmentQuestion
+    | AffineQuestion
 )
 
 
@@ -249,8 +332,10 @@ class Document(_Table):
     question: Question
     reward: Reward | None = None
     follower_reward: Reward | None = None
-    follower: Optimal | EpsilonGreedy | Boltzmann | Proportional | None = None
+    follower: Partner | None = None
+    prior: Prior | None = None
     observation: list[Observation] = []
+    trajectory: list[Trajectory] = []
     constraint: list[Constraint] = []
     expect: list[Expect] = []
 

@@ -31,10 +31,10 @@ from iirl_opt.game.kernel import as_fraction
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import from_labels
-from iirl_opt.observation import Observation, observe
+from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory
 from iirl_opt.programs.affine import Environment, ideal_environment, strict_environment
 
-__all__ = ["Problem", "Row", "read_problem"]
+__all__ = ["Problem", "Row", "read_concentration", "read_problem"]
 
 Array = NDArray[np.float64]
 
@@ -89,6 +89,9 @@ class Problem:
     environment : the test that the game is, of a verification problem.
     follower_reward : what the follower maximises where it is not the true reward, or None.
     allowed : mask (S, A) of the actions that a commitment may play, or None.
+    trajectories : episodes that were seen step by step.
+    partner : the follower as the file has it, for what a leader knows of it; None if optimal.
+    prior : what the file says is believed before the first episode, or None.
     """
 
     path: Path
@@ -107,6 +110,9 @@ class Problem:
     environment: Environment | None = None
     follower_reward: Array | None = None
     allowed: NDArray[np.bool_] | None = None
+    trajectories: tuple[Trajectory, ...] = ()
+    partner: model.Partner | None = None
+    prior: model.Prior | None = None
 
     def reported(self, values: Array) -> Array:
         """Return values (S,) in the convention of the file behind the game."""
@@ -158,8 +164,9 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
     theirs = document.follower_reward
     if theirs is not None and not isinstance(document.question, model.CommitmentQuestion):
         raise FileProblem(path, "has a meaning for commitment alone", key="follower_reward")
-    follower = _follower(document.follower)
     question = document.question
+    _only_bayesian(path, document)
+    follower = _follower(path, document.follower)
     stated = {name: getattr(question, name, None) for name in ("first", "leader")}
     policies = [
         _policy(path, game, choices, f"question.{name}")
@@ -189,7 +196,45 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
         environment=made.environment,
         follower_reward=None if theirs is None else _reward(path, theirs, game, "follower_reward"),
         allowed=_allowed(path, game, getattr(question, "forbidden", {})),
+        trajectories=tuple(
+            _trajectory(path, game, table, f"trajectory[{i}]")
+            for i, table in enumerate(document.trajectory)
+        ),
+        partner=document.follower,
+        prior=document.prior,
     )
+
+
+def _only_bayesian(path: Path, document: model.Document) -> None:
+    """Refuse what only the posterior has a use for, where something else is asked."""
+    if isinstance(document.question, model.Bayesian):
+        return
+    for key in ("trajectory", "prior"):
+        if getattr(document, key):
+            raise FileProblem(path, "has a meaning for the family bayesian alone", key=key)
+    unknown = _unknown(document.follower)
+    if unknown is not None:
+        problem = "is 'unknown'; allowed a number, but in the family bayesian"
+        raise FileProblem(path, problem, key=f"follower.{unknown}")
+
+
+def _unknown(table: model.Partner | None) -> str | None:
+    """Return the name of the follower's number where the file calls it unknown."""
+    named = ("beta", "epsilon")
+    return next((name for name in named if getattr(table, name, None) == "unknown"), None)
+
+
+@dataclass(frozen=True)
+class _Nobody:
+    """In place of a follower whose parameter is unknown: nobody can answer for it."""
+
+    path: Path
+    parameter: str
+
+    def respond(self, *_: Any, **__: Any) -> NDArray[Any]:
+        """Say that the file does not make it known."""
+        problem = "is 'unknown', so its answers must be given; allowed a number"
+        raise FileProblem(self.path, problem, key=f"follower.{self.parameter}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,6 +471,13 @@ def _by_state(
     return array
 
 
+def read_concentration(problem: Problem, given: model.Number | dict[str, model.Number]) -> Array:
+    """Return the concentrations (S,) of a Dirichlet prior: one for all, or by state and else 1."""
+    entries = given if isinstance(given, dict) else {}
+    default = 1 if isinstance(given, dict) else given
+    return _by_state(problem.path, problem.game, entries, "prior.reward", default)
+
+
 def _by_choice(
     path: Path, game: TwoAgentMDP, base: Array, choices: Sequence[model.JointReward], key: str
 ) -> Array:
@@ -475,11 +527,17 @@ def _row(path: Path, game: TwoAgentMDP, table: model.Constraint, key: str) -> Ro
     return Row(table.name, table.target, coefficients, low, high, table.whose)
 
 
-def _follower(table: Any) -> Follower:
-    if isinstance(table, model.EpsilonGreedy):
-        return EpsilonGreedyFollower(table.epsilon, table.ties)
-    if isinstance(table, model.Boltzmann):
-        return BoltzmannFollower(table.beta)
+def _follower(path: Path, table: Any) -> Follower:
+    unknown = _unknown(table)
+    if unknown is not None:
+        return _Nobody(path, unknown)
+    try:
+        if isinstance(table, model.EpsilonGreedy):
+            return EpsilonGreedyFollower(float(table.epsilon), table.ties)
+        if isinstance(table, model.Boltzmann):
+            return BoltzmannFollower(float(table.beta))
+    except InvalidValue as error:
+        raise FileProblem(path, str(error), key="follower") from error
     if isinstance(table, model.Proportional):
         return ProportionalFollower(FUNCTIONS[table.function])
     return OptimalFollower() if table is None else OptimalFollower(table.ties)
@@ -499,6 +557,24 @@ def _policy(
     }
     try:
         return from_labels(exact, states, actions, name="policy")
+    except IIRLError as error:
+        raise FileProblem(path, str(error), key=key) from None
+
+
+def _trajectory(path: Path, game: TwoAgentMDP, table: model.Trajectory, key: str) -> Trajectory:
+    """Return a trajectory; labels are matched by their text."""
+    pi1 = _policy(path, game, table.leader, f"{key}.leader")
+    groups = (game.states, *game.action_labels)
+    steps = []
+    for h, step in enumerate(table.steps):
+        place = f"{key}.steps[{h}]"
+        if len(step) != 3:
+            problem = f"is {step}; allowed [state, leader action, follower action]"
+            raise FileProblem(path, problem, key=place)
+        at = [_lookup(path, group, name, place) for group, name in zip(groups, step, strict=True)]
+        steps.append([group[i] for group, i in zip(groups, at, strict=True)])
+    try:
+        return record_trajectory(game, pi1, steps)
     except IIRLError as error:
         raise FileProblem(path, str(error), key=key) from None
 

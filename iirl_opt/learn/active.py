@@ -1,21 +1,27 @@
-"""The active learner: an optimal follower's reward from mixtures that cost little.
+"""The active learner: an optimal follower's reward from mixtures that are worth their cost.
 
 Algorithm 1 commits to what is optimal for a vertex of the feasible set. It learns only what such
 commitments happen to teach and keeps a regret floor on most random games. This learner
 
 1. takes the analytic centre r of the feasible set (`iirl_opt.programs.centre`) as its estimate,
 2. commits to what is optimal for r, but
-3. in states where it costs least mixes its actions so that under r the follower would be
-   indifferent (`iirl_opt.learn.indifference`): whatever the answer, it cuts through the centre;
-4. spends on mixtures at most a *budget*: some multiple of the regret that it still expects. That is
-   estimated on rewards drawn around the centre from the shape of the set, as what one step of
-   policy improvement would gain. Being a value under r, the budget is free of the scale of rewards
-   and of the game. It falls as the set shrinks but does not reach zero by itself: after `explore`
-   episodes the learner is greedy for good, so set that by how many episodes there will be.
+3. in some states mixes its actions so that under r the follower would be indifferent
+   (`iirl_opt.learn.indifference`): whatever the answer, it cuts through the centre;
+4. makes a mixture where what the answer tells is worth more than it costs
+   (`iirl_opt.learn.information`): the share it explains of the regret that the learner still
+   expects, times the number of episodes that this is thought to last. That number, the *horizon*,
+   starts at zero, since at first whatever is played teaches much, and grows with the square of the
+   episode until exploration ends.
+
+Both sides are values under r, so nothing depends on the scale of rewards or on the game's size.
+After `explore` episodes the learner is greedy for good; so it is for as long as a certificate says
+that the greedy commitment loses at most `delta` under every feasible reward. An estimate says when
+exploring no longer pays; only the certificate says that nothing is lost.
 
 An episode costs arithmetic, no program. Rows that repeat earlier ones are left out, which would
 push the centre away. Rows that contradict each other, of a follower that errs, are violated at a
-price (an L1 penalty), so the learner goes on; `contradictions` names the episodes.
+price (an L1 penalty), so the learner goes on; `contradictions` names the episodes. Of a trajectory
+it takes rows that every reward explaining it meets, found by a few linear programs.
 """
 
 from __future__ import annotations
@@ -28,12 +34,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.kernel import is_sparse
+from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import modified_policy_iteration
-from iirl_opt.learn.indifference import Indifference, indifferent_commitment
+from iirl_opt.game.values import Optimum, modified_policy_iteration
+from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_commitment
+from iirl_opt.learn.information import Outlook, look_ahead
 from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import SPREAD
+from iirl_opt.observation import Trajectory
 from iirl_opt.programs.centre import Centre, analytic_centre, unit_rows
 from iirl_opt.programs.regret import RegretBound, regret_bound
 from iirl_opt.programs.rewards import FeasibleRewards
@@ -42,28 +50,32 @@ __all__ = ["ActiveIRL"]
 
 Array = NDArray[np.float64]
 
-# Rewards drawn around the centre to estimate the regret left, at so many standard deviations.
-DRAWS, DEVIATIONS = 64, 3.0
+# The truth is thought to be normal around the centre, so many times as wide as the barrier is.
+WIDTH = 3.0
 
 # Rows held in the barrier, as a multiple of the states, and the accuracy of the centre.
 HELD, ACCURACY = 2.5, 1e-3
 
+# Expected regrets below this share of the optimal value are rounding.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class ActiveIRL(Learner):
-    """A learner that pays for information while it expects to earn more than it pays.
+    """A learner that pays for information while it is worth more than it costs.
 
     Frozen; it asks and tells as `iirl_opt.InteractiveIRL` does. For state rewards (S,).
 
     Parameters
     ----------
     game : the game; the learner never sees the reward.
-    seed : of the first commitment and of the draws around the centre.
+    seed : of the first commitment and of the random ones where mixtures lead nowhere.
     first : the first commitment (S, A); by default deterministic and uniformly random.
-    patience : ≥ 0, the budget of an episode as a multiple of the regret expected; 0 is greedy.
-    fade : in (0, 1], by what the multiple shrinks an episode.
+    horizon : ≥ 0, the exchange rate: the episodes that information is thought to last when
+        exploration ends, were all mixtures equally dear; 0 is greedy.
     explore : the number of episodes after which it plays greedily for good.
-    share : in (0, 1], of the states with a mixture, how many may be mixed at once.
+    delta : > 0, a regret; the learner is greedy while it is certified to lose no more, in the unit
+        of values under rewards of the simplex. Costs linear programs: for small games.
     price : > 0, of violating a row of norm one by one unit; lower it for a follower that errs.
     feasible : what is known so far; leave it to `tell`.
 
@@ -84,20 +96,19 @@ class ActiveIRL(Learner):
     game: TwoAgentMDP
     seed: int = 0
     first: ArrayLike | None = None
-    patience: float = 30.0
-    fade: float = 0.95
+    horizon: float = 1000.0
     explore: int = 20
-    share: float = 0.85
-    price: float = 1e8
+    delta: float | None = None
+    price: float = 1e7
     feasible: FeasibleRewards | None = None
     _rows: Array | None = field(default=None, repr=False)
-    _near: Array | None = field(default=None, repr=False)
+    _near: Centre | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name, holds, allowed in [
-            ("patience", 0 <= self.patience < np.inf, "0 ≤ patience < ∞"),
-            ("fade", 0 < self.fade <= 1, "0 < fade ≤ 1"),
-            ("share", 0 < self.share <= 1, "0 < share ≤ 1"),
+            ("horizon", 0 <= self.horizon < np.inf, "0 ≤ horizon < ∞"),
+            ("explore", 0 <= self.explore < np.inf, "0 ≤ explore < ∞"),
+            ("delta", self.delta is None or 0 < self.delta < np.inf, "0 < delta < ∞"),
             ("price", 0 < self.price < np.inf, "0 < price < ∞"),
         ]:
             if not holds:
@@ -105,22 +116,25 @@ class ActiveIRL(Learner):
                 raise InvalidArgument(name, f"is {value}", allowed, value)
         self._begin()
         if self._rows is None:
-            object.__setattr__(self, "_rows", _unit(self.known))
+            object.__setattr__(self, "_rows", self._learnt(self.known, None))
 
     @cached_property
     def centre(self) -> Centre | None:
         """The analytic centre of what is known, or None while nothing is.
 
-        **Cost** arithmetic: some ten to fifty S×S linear systems.
+        **Cost** arithmetic: some twenty to sixty S×S linear systems.
         """
         assert self._rows is not None
         if not len(self._rows):
             return None
+        near = self._near
+        if near is not None and near.price == self.price and len(near.slack) == len(self._rows):
+            return near
         return analytic_centre(
             self._rows,
             price=self.price,
             tolerance=ACCURACY,
-            near=self._near,
+            near=near,
             keep=int(HELD * self.game.n_states) + 1,
         )
 
@@ -132,38 +146,60 @@ class ActiveIRL(Learner):
         return self.centre.point.copy()
 
     @cached_property
+    def _optimum(self) -> Optimum | None:
+        return None if self.reward is None else modified_policy_iteration(self.game, self.reward)
+
+    @cached_property
+    def _outlook(self) -> Outlook | None:
+        if self._optimum is None or self.centre is None:
+            return None
+        return look_ahead(self.game, self._optimum, WIDTH * self.centre.root())
+
+    @property
     def expected_regret(self) -> float:
-        """What one step of policy improvement would gain on rewards around the centre.
+        """What the truth would gain on the greedy commitment in one step of policy improvement.
 
-        Σ over visits of the best advantage under a reward, at the greedy joint policy, averaged
-        over the draws; NaN before there is an estimate. An estimate and no bound: see `regret`.
+        NaN before there is an estimate. An estimate and no bound: see `regret`.
 
-        **Cost** arithmetic: two S×S systems, one with `DRAWS` right-hand sides.
+        **Cost** arithmetic: an S×S system with S right-hand sides.
         """
-        if self.centre is None or self.reward is None:
-            return float("nan")
-        game, n = self.game, self.game.n_states
-        draws = self.centre.spread(DRAWS, self._rng(), scale=DEVIATIONS).T
-        actions = modified_policy_iteration(game, self.reward).actions
-        chain = game.matrix[np.arange(n) * game.n_choices + actions]
-        system = np.eye(n) - game.discount * (chain.toarray() if is_sparse(chain) else chain)
-        values = np.linalg.solve(system, draws)
-        visits = np.linalg.solve(system.T, game.start)
-        ahead = (game.matrix @ values).reshape(n, game.n_choices, DRAWS)
-        best = (draws[:, None, :] + game.discount * ahead).max(axis=1)
-        return float((visits @ (best - values)).mean())
+        return float("nan") if self._outlook is None else self._outlook.expected_regret
 
     @cached_property
     def plan(self) -> Indifference | None:
         """The next commitment with what it mixes and what that costs; None before an estimate."""
-        if self.reward is None:
+        if self._optimum is None or self.reward is None:
             return None
-        budget = 0.0
-        if self.episode < self.explore:
-            budget = self.patience * self.fade**self.episode * max(self.expected_regret, 0.0)
-        if budget == 0.0:
-            return indifferent_commitment(self.game, self.reward, 0.0, share=0.0)
-        return indifferent_commitment(self.game, self.reward, budget, share=self.share)
+        mixtures = cheapest_mixtures(self.game, self._optimum)
+        none = mixtures.take(np.zeros(0, dtype=np.int64))
+        greedy = mixed_commitment(self.game, self.reward, self._optimum, none)
+        if self.episode >= self.explore or not self.horizon or self._certifies(greedy.policy):
+            return greedy
+        assert self._outlook is not None
+        horizon = self.horizon * (self.episode / self.explore) ** 2
+        chosen = self._outlook.worthwhile(mixtures, horizon)
+        plan = mixed_commitment(self.game, self.reward, self._optimum, mixtures.take(chosen))
+        return self._anything_new(plan)
+
+    def _anything_new(self, plan: Indifference) -> Indifference:
+        """Return the plan, or a random commitment where the plan was answered before.
+
+        Then it teaches nothing, though regret may be expected. The random one must cost less than
+        that regret over as many episodes as are explored.
+        A trajectory is no whole answer: another one may visit other states.
+        """
+        answered = (seen.pi1 for seen in self.known.seen if not isinstance(seen, Trajectory))
+        if not any(np.array_equal(plan.policy, pi1) for pi1 in answered):
+            return plan
+        assert self._optimum is not None
+        assert self.reward is not None
+        n_states, n_actions, _ = self.game.shape
+        policy = self._rng().dirichlet(np.ones(n_actions), n_states)
+        best = float(self.game.start @ self._optimum.values)
+        cost = best - self.game.start @ best_responses(self.game, policy, self.reward).values
+        if self.expected_regret <= ROUNDING * best or cost > self.explore * self.expected_regret:
+            return plan
+        return Indifference(policy, plan.states[:0], plan.pairs[:0], max(float(cost), 0.0))
 
     def ask(self) -> Array:
         """Return the commitment (S, A) to play in the next episode.
@@ -172,28 +208,30 @@ class ActiveIRL(Learner):
         """
         return self._uninformed() if self.plan is None else self.plan.policy.copy()
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
+    def tell(self, response: ArrayLike | Trajectory, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is.
 
         Parameters
         ----------
-        response : policy (S, B), or a boolean mask (S, B) of all optimal actions.
-        pi1 : what was committed, where it was not what `ask` returned.
+        response : policy (S, B), a boolean mask (S, B) of all optimal actions, or a trajectory.
+        pi1 : what was committed, where it was not what `ask` returned; a trajectory says it itself.
 
         Raises
         ------
         InvalidPolicy, InvalidObservation
             The response is no policy; nothing is lost.
         """
-        played = self.ask() if pi1 is None else pi1
+        if isinstance(response, Trajectory):
+            played = response.pi1 if pi1 is None else pi1
+        else:
+            played = self.ask() if pi1 is None else pi1
         known = self.known.observe(played, response)
         assert self._rows is not None
         rows = self._rows
         if known.episodes[-1] not in self.known.episodes:
-            last = _unit(FeasibleRewards(self.game, (known.episodes[-1],)))
+            last = self._learnt(known, self.centre, since=self.episode)
             rows = unit_rows(np.concatenate([rows, last]))
-        near = None if self.centre is None else self.centre.point
-        return replace(self, feasible=known, _rows=rows, _near=near)
+        return replace(self, feasible=known, _rows=rows, _near=self.centre)
 
     def stop(self) -> ActiveIRL:
         """Return the learner that explores no more."""
@@ -220,15 +258,45 @@ class ActiveIRL(Learner):
         """
         return self.regret(delta=delta).upper <= delta
 
-    def contradictions(self) -> tuple[int, ...] | None:
-        """Return episodes that no non-constant reward explains together, or None.
+    def _certifies(self, pi1: Array) -> bool:
+        """Return whether responses prove that a commitment loses at most `delta`.
 
-        **Cost** at most two LPs an episode.
+        Bounds take no trajectories; without these more rewards are feasible, so proofs hold.
         """
-        return self.known.explain_infeasibility()
+        whole = tuple(e for e in self.known.episodes if not isinstance(e.observation, Trajectory))
+        if self.delta is None or not whole:
+            return False
+        known = FeasibleRewards(self.game, whole)
+        return regret_bound(known, pi1, delta=self.delta).upper <= self.delta
 
+    def _learnt(self, known: FeasibleRewards, centre: Centre | None, *, since: int = 0) -> Array:
+        """Return the unit rows (rows, S) of the episodes from `since` on.
 
-def _unit(known: FeasibleRewards) -> Array:
-    """Return the unit rows of a set, an equation as a row and its negative, shape (rows, S)."""
-    seen = known.distinct_rows()
-    return unit_rows(np.concatenate([seen.rows, seen.ties, -seen.ties]))
+        An equation is a row and its negative. Trajectories have no list of rows; theirs cut off
+        points around the centre, and all those under one commitment are taken together.
+        """
+        new = known.episodes[since:]
+        watched = [e.observation.pi1 for e in new if isinstance(e.observation, Trajectory)]
+        whole = tuple(e for e in new if not isinstance(e.observation, Trajectory))
+        seen = FeasibleRewards(self.game, whole).distinct_rows()
+        rows = [seen.rows, seen.ties, -seen.ties]
+        if watched:
+            paths = tuple(
+                episode
+                for episode in known.episodes
+                if isinstance(episode.observation, Trajectory)
+                and any(np.array_equal(episode.observation.pi1, pi1) for pi1 in watched)
+            )
+            points = self._probes(centre)
+            # Rows that use that rewards are not negative do not survive the loss of their means.
+            rows.append(FeasibleRewards(self.game, paths).outer_rows(points, ceilings=False))
+        return unit_rows(np.concatenate(rows))
+
+    def _probes(self, centre: Centre | None) -> Array:
+        """Return the centre, points around it and points all over the simplex, (k, S)."""
+        n, rng = self.game.n_states, self._rng()
+        if centre is None:
+            return rng.dirichlet(np.ones(n), 2 * n)
+        near = np.maximum(centre.spread(n, rng, scale=WIDTH), 0.0)
+        near /= near.sum(axis=1, keepdims=True)
+        return np.concatenate([centre.point[None], near, rng.dirichlet(np.ones(n), n)])

@@ -28,7 +28,7 @@ from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP
 from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import Chosen, informative
-from iirl_opt.observation import Observation, observe
+from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
 from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.solver import Solver
 
@@ -177,7 +177,7 @@ class FixedEnvironment(Learner):
     """
 
     learner: Learner
-    played: tuple[Observation, ...] = ()
+    played: tuple[Observation | Trajectory, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("game", "seed", "first", "feasible", "joint"):
@@ -189,7 +189,7 @@ class FixedEnvironment(Learner):
         return self.learner.reward
 
     @property
-    def history(self) -> tuple[Observation, ...]:
+    def history(self) -> tuple[Observation | Trajectory, ...]:
         """All observations, also those not learnt from."""
         return self.played
 
@@ -197,9 +197,14 @@ class FixedEnvironment(Learner):
         """Return the commitment (S, A) to play: the same from the second episode on."""
         return self.learner.ask()
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
+    def tell(self, response: Trajectory | ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that has seen this response, and has learnt from it if the first."""
-        played = self.ask() if pi1 is None else pi1
-        seen = observe(self.game, played, response)
+        seen: Observation | Trajectory
+        if isinstance(response, Trajectory):
+            check_trajectory(self.game, response)
+            seen = response
+        else:
+            seen = observe(self.game, self.ask() if pi1 is None else pi1, response)
+        played = seen.pi1
         learner = self.learner if self.played else self.learner.tell(response, pi1=played)
         return replace(self, learner=learner, played=(*self.played, seen))

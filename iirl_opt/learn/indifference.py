@@ -7,34 +7,28 @@ border between two answers, so whichever answer comes is a half-space with r on 
 is the centre of the feasible set, this is a cut through the centre. A deterministic commitment
 hardly ever gives one. Up to S such cuts come from a single episode.
 
-A mixture costs the leader ``θ (V(s) − Q(s, a', b))`` a visit, by the performance difference lemma,
-so it is made in the states where that times the visits is least, as long as the whole costs no more
-than a budget. What it really costs is recomputed: mixtures change the values that define them, so
-they are adjusted a few times.
+A mixture costs the leader ``θ (V(s) − Q(s, a', b))`` a visit, by the performance difference lemma.
+Mixtures change the values that define them, so they are adjusted a few times, and what they cost
+together is recomputed.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import (
     Optimum,
-    check_reward,
     follower_reward,
-    modified_policy_iteration,
     policy_iteration,
 )
 
-__all__ = ["Indifference", "indifferent_commitment"]
+__all__ = ["Indifference", "Mixtures", "cheapest_mixtures", "mixed_commitment"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,68 +58,32 @@ class Indifference:
     cost: float
 
 
-class _Mixtures(NamedTuple):
-    """Mixtures of a and a' that tie b and b', at most one a state, and what each loses a visit."""
+class Mixtures(NamedTuple):
+    """Mixtures of a and a' that tie b and b' (columns of equal length), at most one a state.
+
+    The leader plays `own` and, with probability `share`, `other` instead; that ties the follower's
+    `answer` with its `rival` and loses `loss` a visit.
+    """
 
     states: Integers
     own: Integers
     other: Integers
     answer: Integers
     rival: Integers
+    share: Array
     loss: Array
 
-    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> _Mixtures:
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Mixtures:
+        """Return some of the mixtures."""
         own: list[Any] = [part[index] for part in self]
-        return _Mixtures(*own)
+        return Mixtures(*own)
 
 
-def indifferent_commitment(
-    game: TwoAgentMDP,
-    reward: ArrayLike,
-    budget: float,
-    *,
-    share: float = 1.0,
-    choices: ArrayLike | None = None,
-) -> Indifference:
-    """Return an optimal commitment for a reward, changed to mixtures for at most `budget`.
-
-    Parameters
-    ----------
-    reward : shape (S,) or (S, A, B).
-    budget : ≥ 0, of expected discounted reward from the start distribution; at 0 only what costs
-        nothing is mixed.
-    choices : the jointly optimal choice ``a·B + b`` in each state, shape (S,), that is changed; by
-        default the first.
-
-    **Cost** arithmetic: some five to ten planning problems of the follower.
-    """
-    if not budget >= 0:
-        raise InvalidArgument("budget", f"is {budget}", "≥ 0", budget)
-    r = check_reward(game, reward)
-    optimum = modified_policy_iteration(game, r)
-    joint = optimum.actions if choices is None else np.asarray(choices)
-    own, answer = np.divmod(joint, game.n_follower_actions)
-    best = float(game.start @ optimum.values)
-    found = _cheapest(optimum.q.reshape(game.shape), own, answer)
-    price = found.loss * _visits(game, own, answer)[found.states]
-    order = np.argsort(price, kind="stable")
-    spent = np.cumsum(price[order])
-    allowed = math.ceil(share * len(order))
-    count = min(int(np.searchsorted(spent, budget, side="right")), allowed)
-    while True:
-        policy, kept, values = _mix(game, r, optimum, own, found.take(np.sort(order[:count])))
-        cost = best - float(game.start @ values)
-        if cost <= budget or not count:
-            pairs = np.stack([kept.answer, kept.rival], axis=1)
-            return Indifference(policy, kept.states, pairs, max(cost, 0.0))
-        # The estimate was short by this factor; at least one mixture must go.
-        affordable = np.searchsorted(spent, spent[count - 1] * budget / cost, side="right")
-        count = min(int(affordable), count - 1)
-
-
-def _cheapest(q: Array, own: Integers, answer: Integers) -> _Mixtures:
-    """Return the mixture of least loss in each state that has one; q is (S, A, B)."""
-    n_states, _, n_b = q.shape
+def cheapest_mixtures(game: TwoAgentMDP, optimum: Optimum) -> Mixtures:
+    """Return the mixture of least loss in each state that has one, for an optimum's choices."""
+    n_states, _, n_b = game.shape
+    q = optimum.q.reshape(game.shape)
+    own, answer = np.divmod(optimum.actions, n_b)
     states = np.arange(n_states)
     mine = q[states, own]
     ahead = mine[states, answer][:, None] - mine
@@ -144,30 +102,51 @@ def _cheapest(q: Array, own: Integers, answer: Integers) -> _Mixtures:
     least = flat[states, chosen]
     where = np.flatnonzero(np.isfinite(least))
     other, rival = np.divmod(chosen[where], n_b)
-    return _Mixtures(where, own[where], other, answer[where], rival, np.maximum(least[where], 0.0))
+    return Mixtures(
+        where,
+        own[where],
+        other,
+        answer[where],
+        rival,
+        share[where, other, rival],
+        np.maximum(least[where], 0.0),
+    )
 
 
-def _mix(
-    game: TwoAgentMDP, r: Array, optimum: Optimum, own: Integers, mixtures: _Mixtures
-) -> tuple[Array, _Mixtures, Array]:
-    """Return the commitment, the mixtures that remain, and the follower's optimal values."""
+def mixed_commitment(
+    game: TwoAgentMDP, reward: Array, optimum: Optimum, mixtures: Mixtures
+) -> Indifference:
+    """Return an optimum's commitment changed to mixtures, as far as they work together.
+
+    Parameters
+    ----------
+    reward : shape (S,) or (S, A, B), of which `optimum` is the joint optimum.
+
+    **Cost** arithmetic: four planning problems of the follower.
+    """
+    own = optimum.actions // game.n_follower_actions
     policy, values = deterministic_policy(own, game.n_leader_actions), optimum.values
     response = optimum.actions % game.n_follower_actions
     for _ in range(ROUNDS if len(mixtures.states) else 0):
-        share, fair = _shares(game, r, values, mixtures)
+        share, fair = _shares(game, reward, values, mixtures)
         mixtures, share = mixtures.take(fair), share[fair]
         policy = deterministic_policy(own, game.n_leader_actions)
         policy[mixtures.states, mixtures.own] = 1 - share
         policy[mixtures.states, mixtures.other] = share
         answered = policy_iteration(
-            game.follower_mdp(policy), follower_reward(game, policy, r), start=response
+            game.follower_mdp(policy), follower_reward(game, policy, reward), start=response
         )
         values, response = answered.values, answered.q.argmax(axis=1)
-    return policy, mixtures, values
+    return Indifference(
+        policy,
+        mixtures.states,
+        np.stack([mixtures.answer, mixtures.rival], axis=1),
+        max(float(game.start @ (optimum.values - values)), 0.0),
+    )
 
 
 def _shares(
-    game: TwoAgentMDP, r: Array, values: Array, mixtures: _Mixtures
+    game: TwoAgentMDP, r: Array, values: Array, mixtures: Mixtures
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return how often a' must be played for indifference at given values, and where that works."""
     _, n_a, n_b = game.shape
@@ -184,11 +163,3 @@ def _shares(
     mixed = (1 - share[:, None]) * mine + share[:, None] * theirs
     slack = ROUNDING * float(np.abs(mixed).max(initial=0.0))
     return share, fair & (mixed.max(axis=1, initial=-np.inf) <= mixed[n, mixtures.answer] + slack)
-
-
-def _visits(game: TwoAgentMDP, own: Integers, answer: Integers) -> Array:
-    """Return the expected discounted visits (S,) of two deterministic policies."""
-    n_states, n_a, n_b = game.shape
-    chain = game.matrix[(np.arange(n_states) * n_a + own) * n_b + answer]
-    dense = chain.toarray() if is_sparse(chain) else chain
-    return np.asarray(np.linalg.solve(np.eye(n_states) - game.discount * dense.T, game.start))

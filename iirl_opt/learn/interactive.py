@@ -10,8 +10,13 @@ response and returns the learner that knows it. The partner is a response model,
 a person. The same learner always asks the same: its randomness is derived from seed and episode.
 
 Constants explain everything; when the linear program brings nothing else (`OnlyConstantRewards`),
-the observations are uninformative. Every commitment is then optimal for what is known, and the
-learner plays a random one. Algorithm 1 as printed keeps a regret floor on most random games (the
+the observations are uninformative, or contradict each other. Every commitment is then optimal for
+what is known, and the learner plays a random one. If it can prove that no other reward explains
+everything it says so once in a run, with the episodes to blame (`ContradictionWarning`). With
+`slack` it goes on: observations are then violated at a price.
+
+Where only a trajectory is seen, `tell` takes that: it says what is optimal in the visited states
+(`iirl_opt.programs.partial`). Algorithm 1 as printed keeps a regret floor on most random games (the
 paper's Proposition 1 needs an assumption that random games do not meet). Lines 6 and 7 may be
 replaced by another choice (`iirl_opt.learn.strategies`), and the leader may draw among its tied
 optimal actions instead of taking the first.
@@ -19,9 +24,10 @@ optimal actions instead of taking the first.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Self
 
@@ -34,15 +40,36 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_deterministic_policy
 from iirl_opt.game.values import evaluate, modified_policy_iteration
 from iirl_opt.learn.strategies import Chosen, RandomVertex, RewardChoice
-from iirl_opt.observation import Observation
+from iirl_opt.observation import Observation, Trajectory, observe, sample_trajectory
 from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.programs.sets import RewardDomain
+from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
 
-__all__ = ["Episode", "InteractiveIRL", "Learner", "interact", "regret"]
+__all__ = ["ContradictionWarning", "Episode", "InteractiveIRL", "Learner", "interact", "regret"]
 
 Array = NDArray[np.float64]
+
+
+class ContradictionWarning(UserWarning):
+    """No reward but constants explains some episodes together.
+
+    Attributes
+    ----------
+    episodes : a smallest such set, counted from 0; without any one the others can be explained.
+    """
+
+    def __init__(self, episodes: tuple[int, ...]) -> None:
+        super().__init__(episodes)
+        self.episodes = episodes
+
+    def __str__(self) -> str:
+        names = ", ".join(map(str, self.episodes))
+        return (
+            f"no reward but constants explains episodes {names} (counted from 0) together, so "
+            "commitments are random: the follower errs or has no preference; a finite slack goes on"
+        )
 
 
 class Learner(ABC):
@@ -66,9 +93,9 @@ class Learner(ABC):
         return len(self.history)
 
     @property
-    def history(self) -> tuple[Observation, ...]:
+    def history(self) -> tuple[Observation | Trajectory, ...]:
         """All observations."""
-        return self.known.observations
+        return self.known.seen
 
     @property
     @abstractmethod
@@ -80,8 +107,17 @@ class Learner(ABC):
         """Return the commitment (S, A) to play in the next episode."""
 
     @abstractmethod
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
+    def tell(self, response: Trajectory | ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is."""
+
+    def contradictions(self) -> tuple[int, ...] | None:
+        """Return episodes that no non-constant reward explains together, or None.
+
+        Counted from 0; a smallest such set. Where trajectories were seen, None is no proof.
+
+        **Cost** at most two LPs an episode.
+        """
+        return self.known.explain_infeasibility()
 
     def _begin(self) -> None:
         """Check the first commitment, and start from no observation unless some are given."""
@@ -114,8 +150,13 @@ class InteractiveIRL(Learner):
     first : the first commitment (S, A); by default deterministic and uniformly random.
     joint : learn a joint reward (S, A, B) in place of a state reward (S,).
     domain : where rewards are sought; the reward simplex by default.
-    strategy : the choice of a reward in place of lines 6 and 7; `joint` and `domain` are the
-        printed choice's and go with no other.
+    strategy : the choice of a reward in place of lines 6 and 7; `joint`, `domain` and `slack` are
+        the printed choice's and go with no other.
+    slack : > 0, for a follower that errs: the price of violating what was observed, for each unit
+        in which an action that was not chosen is better than the choice. Objectives are of order
+        one and rewards sum to one; prices of some tenths give up single errors. Constants violate
+        nothing, so where many observations err a large price leaves nothing else. None, as
+        printed, violates nothing.
     leader_ties : which of several optimal actions the leader commits to: ``"first"`` in order, or
         ``"random"``, so that a tie under the estimate is not always broken the same way.
     solver : of the linear programs; HiGHS by default.
@@ -143,12 +184,17 @@ class InteractiveIRL(Learner):
     leader_ties: Literal["first", "random"] = "first"
     solver: Solver | None = None
     feasible: FeasibleRewards | None = None
+    slack: float | None = None
+    _blamed: tuple[int, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.strategy is not None and (self.joint or self.domain is not None):
+        own = self.joint or self.domain is not None or self.slack is not None
+        if self.strategy is not None and own:
             raise InvalidArgument(
-                "strategy", "stands beside joint or domain", "one of them", self.strategy
+                "strategy", "stands beside joint, domain or slack", "one of them", self.strategy
             )
+        if self.slack is not None:
+            check_price(self.slack)
         if self.leader_ties not in ("first", "random"):
             raise InvalidArgument(
                 "leader_ties", f"is {self.leader_ties!r}", "first, random", self.leader_ties
@@ -159,12 +205,30 @@ class InteractiveIRL(Learner):
     def estimate(self) -> Chosen | None:
         """The choice r_t among the feasible rewards, or None while nothing but constants was found.
 
-        **Source** Algorithm 1, lines 6 and 7. **Cost** that of the strategy, one LP as printed.
+        Warns
+        -----
+        ContradictionWarning
+            Only constants explain what was seen, for the first time in this run.
+
+        **Source** Algorithm 1, lines 6 and 7. **Cost** that of the strategy, one LP as printed; two
+        an episode more where it finds a contradiction.
         """
         if not self.episode:
             return None
-        choice = self.strategy or RandomVertex(self.joint, self.domain)
-        return choice.choose(self.known, self._rng(), self.solver)
+        choice = self.strategy or RandomVertex(self.joint, self.domain, self.slack)
+        chosen = choice.choose(self.known, self._rng(), self.solver)
+        if chosen is None and self._blamed is None:
+            self._blame()
+        return chosen
+
+    def _blame(self) -> None:
+        """Find the episodes that leave constants alone, if any, and say so; once in a run."""
+        if self.joint and self.known.is_informative(joint=True, solver=self.solver):
+            return
+        found = self.known.explain_infeasibility(solver=self.solver)
+        if found:
+            object.__setattr__(self, "_blamed", found)
+            warnings.warn(ContradictionWarning(found), stacklevel=2)
 
     @property
     def reward(self) -> Array | None:
@@ -186,27 +250,30 @@ class InteractiveIRL(Learner):
         chosen = np.where(possible, draws, -1.0).argmax(axis=1)
         return deterministic_policy(chosen, self.game.n_leader_actions)
 
-    def tell(self, response: ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
+    def tell(self, response: Trajectory | ArrayLike, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is.
 
         Parameters
         ----------
-        response : policy (S, B), or a boolean mask (S, B) of all optimal actions.
-        pi1 : what was committed, where it was not what `ask` returned.
+        response : policy (S, B), or a boolean mask (S, B) of all optimal actions; or a trajectory,
+            where no more was seen.
+        pi1 : what was committed, where it was not what `ask` returned; a trajectory knows it.
 
         Raises
         ------
         InvalidPolicy, InvalidObservation
-            The response is no policy; nothing is lost.
+            The response is no policy, or the trajectory was played under another commitment than
+            `pi1`; nothing is lost.
         """
-        played = self.ask() if pi1 is None else pi1
-        return replace(self, feasible=self.known.observe(played, response))
+        if pi1 is None:
+            pi1 = response.pi1 if isinstance(response, Trajectory) else self.ask()
+        return replace(self, feasible=self.known.observe(pi1, response))
 
 
 def regret(
     game: TwoAgentMDP,
     truth: ArrayLike,
-    history: Sequence[Observation],
+    history: Sequence[Observation | Trajectory],
     *,
     best: float | None = None,
 ) -> Array:
@@ -217,13 +284,22 @@ def regret(
 
     Parameters
     ----------
+    history : whole responses; a trajectory does not say what was earned on average.
     best : V*, if it is known already.
+
+    Raises
+    ------
+    InvalidArgument
+        There is a trajectory: take `Episode.regret` of a run.
 
     **Source** paper, Section 3.1 (objective and regret). **Cost** arithmetic, one linear system an
     episode.
     """
+    whole = [o for o in history if isinstance(o, Observation)]
+    if len(whole) < len(history):
+        raise InvalidArgument("history", "holds trajectories", "whole responses", history)
     top = commit(game, truth).value if best is None else best
-    return np.array([top - game.start @ evaluate(game, truth, (o.pi1, o.pi2)) for o in history])
+    return np.array([top - game.start @ evaluate(game, truth, (o.pi1, o.pi2)) for o in whole])
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +313,7 @@ class Episode:
     values : true values (S,) of the two policies from every state.
     value : the same from the start distribution.
     regret : V* less that value.
+    pi1, pi2 : the commitment (S, A) and the response (S, B), also where a trajectory was shown.
     """
 
     number: int
@@ -244,6 +321,8 @@ class Episode:
     values: Array
     value: float
     regret: float
+    pi1: Array
+    pi2: Array
 
 
 def interact(
@@ -253,6 +332,7 @@ def interact(
     *,
     follower: Follower | None = None,
     rng: np.random.Generator | None = None,
+    horizon: int | None = None,
 ) -> Iterator[Episode]:
     """Play a learner against a response model that knows the true reward, an episode at a time.
 
@@ -263,16 +343,32 @@ def interact(
     truth : the follower's reward, (S,) or (S, A, B).
     episodes : their number in all; a learner that knows some already plays the rest.
     follower : `OptimalFollower` by default.
-    rng : of a follower with random ties; seeded by the learner's seed by default.
+    rng : of a follower with random ties, and of trajectories; seeded by the learner's seed by
+        default.
+    horizon : H ≥ 0: show the learner a trajectory s_0 … s_H in place of the response.
+
+    Raises
+    ------
+    InvalidArgument
+        The horizon is no number of steps, or the learner takes no trajectories.
     """
+    whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
+    if horizon is not None and not (whole and horizon >= 0):
+        raise InvalidArgument("horizon", f"is {horizon!r}", "a whole number ≥ 0", horizon)
     partner = OptimalFollower() if follower is None else follower
     ties = np.random.default_rng(learner.seed) if rng is None else rng
     best = commit(learner.game, truth).value
     for number in range(learner.episode + 1, episodes + 1):
         pi1 = learner.ask()
         response = partner.respond(learner.game, pi1, truth, ties)
-        learner = learner.tell(response, pi1=pi1)
-        last = learner.history[-1]
-        values = evaluate(learner.game, truth, (last.pi1, last.pi2))
+        pair = observe(learner.game, pi1, response)
+        if horizon is None:
+            learner = learner.tell(response, pi1=pi1)
+        else:
+            steps = sample_trajectory(
+                learner.game, pi1, pair.pi2, ties, end_probability=1.0, min_length=horizon + 1
+            )
+            learner = learner.tell(steps, pi1=pi1)
+        values = evaluate(learner.game, truth, (pair.pi1, pair.pi2))
         value = float(learner.game.start @ values)
-        yield Episode(number, learner, values, value, best - value)
+        yield Episode(number, learner, values, value, best - value, pair.pi1, pair.pi2)

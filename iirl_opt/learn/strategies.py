@@ -4,6 +4,10 @@ Algorithm 1 says: a vertex of the feasible set, for a random objective. A *choic
 object that is given the set and a generator and returns one reward, or None where it finds nothing
 but constants. Write your own with this one method. All choices here look in the reward simplex, or
 in the domain that they are given, and for state rewards but where `joint` says otherwise.
+
+Where trajectories were seen in place of responses, `RandomVertex` and `MeanOfVertices` choose in
+the cone around the rewards that explain them (`iirl_opt.programs.partial`); the other choices need
+rows that it does not have, and raise `InvalidArgument`.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.programs.centre import analytic_centre, unit_rows
 from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.programs.sets import RewardDomain
+from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
 
 __all__ = [
@@ -68,19 +73,28 @@ class RandomVertex:
     ----------
     joint : among joint rewards (S, A, B) in place of state rewards.
     domain : where rewards are sought; the reward simplex by default.
+    slack : > 0, a price at which observations may be violated, for a follower that errs; see
+        `FeasibleRewards.maximise`. By default none may.
 
     **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
     """
 
     joint: bool = False
     domain: RewardDomain | None = None
+    slack: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.slack is not None:
+            check_price(self.slack)
 
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
         """Return the vertex, or None."""
         try:
-            found = feasible.random_vertex(rng, joint=self.joint, domain=self.domain, solver=solver)
+            found = feasible.random_vertex(
+                rng, joint=self.joint, domain=self.domain, solver=solver, slack=self.slack
+            )
         except OnlyConstantRewards:
             return None
         return Chosen(found.reward, found)
@@ -93,21 +107,25 @@ class MeanOfVertices:
     Parameters
     ----------
     n : their number, at least 1.
+    slack : the price of violations, as for `RandomVertex`.
 
     **Cost** n LPs.
     """
 
     n: int = 5
     domain: RewardDomain | None = None
+    slack: float | None = None
 
     def __post_init__(self) -> None:
         _check_count(self.n)
+        if self.slack is not None:
+            check_price(self.slack)
 
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
         """Return the mean, or None."""
-        vertex = RandomVertex(domain=self.domain)
+        vertex = RandomVertex(domain=self.domain, slack=self.slack)
         found = [vertex.choose(feasible, rng, solver) for _ in range(self.n)]
         vertices = [one for one in found if one is not None]
         if not vertices:

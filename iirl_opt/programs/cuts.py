@@ -14,6 +14,9 @@ size of the number of states however many rows have been added, and the primal s
 on from it. Where the chain ``I − γ P_t`` mixes, as in random games, this is many times faster than
 the sparse lifted program; where it is local, as in mazes, the lifted program wins (`prefers_cuts`).
 
+Where rows may be violated at a price (`iirl_opt.programs.soft`), their multipliers are at most that
+price: a bound on the columns of the dual, and nothing else changes.
+
 An answer is that of the lifted program: values ``V_t = (I − γ P_t)^{-1} r`` and multipliers are
 made from it by arithmetic, and its residuals are those of the lifted rows.
 """
@@ -204,6 +207,7 @@ class CutProgram:
     domain : a plain linear program over the domain; its objective does not count.
     reward : where the reward stands among its columns.
     solver : with a simplex method.
+    prices : of a unit of violation of each block's lifted rows, where they may be violated.
 
     A program that has been solved goes on from what it had for the next objective.
     """
@@ -214,7 +218,9 @@ class CutProgram:
         domain: LinearProgram,
         reward: slice,
         solver: HiGHS,
+        prices: Sequence[Array] | None = None,
     ) -> None:
+        self.prices = prices
         self.blocks, self.domain, self.reward, self.solver = blocks, domain, reward, solver
         self._sides = _Sides.of(domain.data)
         bounds = self._sides.bounds
@@ -224,6 +230,10 @@ class CutProgram:
         self._tied = np.concatenate(
             [np.zeros(0, bool), *(np.arange(len(b)) >= b.free.shape[0] for b in blocks)]
         )
+        self._price = np.full(self._tied.size, np.inf)
+        if prices is not None:
+            parts = (price * block.size for price, block in zip(prices, blocks, strict=True))
+            self._price = np.concatenate([np.zeros(0), *parts])
         self._inside = np.zeros(0, dtype=np.int64)
         self._cost = np.zeros(len(self._sides.sign))
         free = np.arange(self._sides.owner.size) < self._sides.equal
@@ -242,6 +252,8 @@ class CutProgram:
         """
         began = time.perf_counter()
         largest = float(np.abs(objective).max(initial=0.0)) or 1.0
+        if self.prices is not None:
+            largest = 1.0
         self._cost[self.reward] = objective / largest
         iterations, n = 0, self._cost.size
         self._live.change_rows(*self._limits())
@@ -290,8 +302,9 @@ class CutProgram:
         """Add explicit rows as columns."""
         columns = np.zeros((self._cost.size, which.size))
         columns[self.reward] = self._rows[which].T
-        lower = np.where(self._tied[which], -np.inf, 0.0)
-        self._live.add_columns(np.zeros(which.size), columns, lower)
+        upper = self._price[which]
+        lower = np.where(self._tied[which], -upper, 0.0)
+        self._live.add_columns(np.zeros(which.size), columns, lower, upper)
         self._inside = np.concatenate([self._inside, which])
 
     def _drop(self, slack: Array, y: Array) -> None:
@@ -327,29 +340,42 @@ class _Raised(NamedTuple):
     values : V_t, shape (S,).
     on_values : multipliers of ``(I − γP_t) V = r``, shape (S,).
     on_rows : multipliers of the lifted rows.
+    excess : what the lifted rows lack (for tied ones, negative where they exceed).
+    cost : of the excess, at its prices.
     residuals : primal, dual, largest product of multiplier and slack, their sum.
     """
 
     values: Array
     on_values: Array
     on_rows: Array
+    excess: Array
+    cost: float
     residuals: tuple[float, float, float, float]
 
     @classmethod
-    def of(cls, block: Block, r: Array, on_explicit: Array) -> _Raised:
+    def of(cls, block: Block, r: Array, on_explicit: Array, price: Array | None) -> _Raised:
         values, on_rows = block.splu.solve(r), on_explicit / block.size
         slack, m = block.lifted @ values, block.free.shape[0]
+        excess, cost, unpaid = np.zeros(slack.size), 0.0, 0.0
+        if price is not None:
+            excess = np.concatenate([np.maximum(-slack[:m], 0.0), -slack[m:]])
+            cost = float(price @ np.abs(excess))
+            slack = slack + excess
+            unpaid = float(np.abs(price * np.abs(excess) - on_rows * excess).max(initial=0.0))
         off = (np.abs(block.flow @ values - r), np.abs(slack[m:]), -slack[:m])
         primal = max(float(part.max(initial=0.0)) for part in off)
+        gap = cost - float(on_rows @ excess)
         at = np.flatnonzero(on_rows)
         if not at.size:
-            return cls(values, np.zeros(r.size), on_rows, (primal, 0.0, 0.0, 0.0))
+            none = (primal, 0.0, unpaid, gap)
+            return cls(values, np.zeros(r.size), on_rows, excess, cost, none)
         pull = block.lifted.T @ on_rows
         on_values = block.splu.solve(pull, trans="T")
         dual = float(np.abs(block.flow.T @ on_values - pull).max())
         products = slack[at] * on_rows[at]
-        gap = float(products.sum())
-        return cls(values, on_values, on_rows, (primal, dual, float(np.abs(products).max()), gap))
+        worst = max(unpaid, float(np.abs(products).max()))
+        whole = (primal, dual, worst, gap + float(products.sum()))
+        return cls(values, on_values, on_rows, excess, cost, whole)
 
 
 def lift(
@@ -369,7 +395,11 @@ def lift(
     """
     r, domain = point.x[program.reward], program.domain
     shares = np.split(point.on_rows, np.cumsum([len(block) for block in program.blocks])[:-1])
-    raised = [_Raised.of(b, r, share) for b, share in zip(program.blocks, shares, strict=True)]
+    prices: Sequence[Array | None] = program.prices or [None] * len(shares)
+    raised = [
+        _Raised.of(block, r, share, price)
+        for block, share, price in zip(program.blocks, shares, prices, strict=True)
+    ]
     primal: dict[str, Array] = {}
     duals: dict[str, Array] = {}
     for t, block, part in zip(names, program.blocks, raised, strict=True):
@@ -379,6 +409,8 @@ def lift(
             duals[f"optimal[{t}]"] = part.on_rows[:m]
         if m < len(block):
             duals[f"tied[{t}]"] = -part.on_rows[m:]
+        if program.prices is not None:
+            primal |= _excesses(t, part.excess, m)
     for variable, columns in domain.columns.items():
         primal[variable.name()] = point.x[columns].reshape(variable.shape)
     for constraint, rows in domain.rows.items():
@@ -391,7 +423,7 @@ def lift(
         return None
     return Solved(
         status=Status.OPTIMAL,
-        value=float(objective @ r),
+        value=float(objective @ r) - sum(part.cost for part in raised),
         primal=primal,
         duals=duals,
         farkas=None,
@@ -404,6 +436,15 @@ def lift(
         seconds=point.seconds,
         iterations=point.iterations,
     )
+
+
+def _excesses(t: int, excess: Array, m: int) -> dict[str, Array]:
+    """Return the excess variables of an episode with m inequalities; equations have two a row."""
+    out = {f"excess optimal[{t}]": excess[:m]} if m else {}
+    if m < excess.size:
+        both = np.concatenate([np.maximum(excess[m:], 0.0), np.maximum(-excess[m:], 0.0)])
+        out[f"excess tied[{t}]"] = both
+    return out
 
 
 def _residuals(

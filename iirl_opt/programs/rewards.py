@@ -20,11 +20,17 @@ Programs are solved as they stand here, or by cuts over the explicit rows
 
 The set is a closed convex cone that contains every constant reward. Without a domain such as
 `RewardSimplex` its programs are unbounded.
+
+Of a trajectory only visited actions are known to be optimal. The rewards that explain it are then
+no convex set, and programs work on a cone around them (`iirl_opt.programs.partial`): questions
+about one reward (`contains`, `violations`, `slack`) stay exact, while what a program finds may
+explain less than was seen, and what it excludes is excluded. `exact` says where the two agree.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -35,12 +41,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidArgument, InvalidReward
+from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import check_reward, evaluate, follower_reward, tie_tolerance
-from iirl_opt.observation import Observation, observe
+from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
 from iirl_opt.programs.cuts import Block, CutProgram, lift, prefers_cuts
+from iirl_opt.programs.partial import Environment, PartialResponse, count_pairs
 from iirl_opt.programs.sets import (
     Lifted,
     RewardBox,
@@ -49,6 +56,7 @@ from iirl_opt.programs.sets import (
     RewardSimplex,
     RewardSolution,
 )
+from iirl_opt.programs.soft import Rows, check_price, exactly, priced
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
 
@@ -177,12 +185,14 @@ class DistinctRows(NamedTuple):
 class _Rows(NamedTuple):
     """Rows ``on_r @ r + on_v @ V`` of one episode; `on_r` is None for state rewards.
 
-    Row i speaks of the state and action s·B + b = ``at[i]``.
+    Row i speaks of the state and action s·B + b = ``at[i]``; times ``size[i]`` it is the sum of the
+    gaps ``V(s) − Q(s, b)`` of that action and of all whose rows are multiples of its own.
     """
 
     on_r: Matrix | None
     on_v: Matrix
     at: NDArray[np.int64]
+    size: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +209,11 @@ class _Episode:
     @cached_property
     def chain(self) -> Matrix:
         return self.mdp.chain(self.observation.pi2)
+
+    @property
+    def played(self) -> NDArray[np.bool_]:
+        """Which actions are known to be optimal, shape (S, B)."""
+        return self.observation.played
 
     def gaps(self, reward: Array) -> Array:
         """Return ``V(s) − Q(s, b)`` under the response, shape (S, B)."""
@@ -232,6 +247,11 @@ class _Episode:
         """The rows of state rewards, lifted and explicit."""
         free, tied = self.state_rows
         return Block(self.flow, free.on_v, tied.on_v)
+
+    @property
+    def sizes(self) -> Array:
+        """What the rows of the block were divided by, shape (rows,)."""
+        return np.concatenate([rows.size for rows in self.state_rows])
 
     @property
     def flow(self) -> Matrix:
@@ -283,6 +303,23 @@ class _Episode:
 
 
 @dataclass(frozen=True, eq=False)
+class _Watched:
+    """One trajectory; those under the same commitment share its environment."""
+
+    observation: Trajectory
+    environment: Environment
+
+    @cached_property
+    def played(self) -> NDArray[np.bool_]:
+        """Which actions are known to be optimal, shape (S, B)."""
+        return count_pairs(self.observation, self.environment.game.n_follower_actions) > 0
+
+    def gaps(self, reward: Array) -> Array:
+        """Return ``V*(s) − Q*(s, b)``, shape (S, B)."""
+        return self.environment.gaps(reward)
+
+
+@dataclass(frozen=True, eq=False)
 class FeasibleRewards(RewardSet):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).
 
@@ -302,34 +339,76 @@ class FeasibleRewards(RewardSet):
     """
 
     game: TwoAgentMDP
-    episodes: tuple[_Episode, ...] = ()
+    episodes: tuple[_Episode | _Watched, ...] = ()
 
-    def observe(self, pi1: ArrayLike, response: ArrayLike) -> FeasibleRewards:
+    def observe(self, pi1: ArrayLike, response: Trajectory | ArrayLike) -> FeasibleRewards:
         """Return the rewards that also explain `response` to the commitment `pi1`.
 
         Parameters
         ----------
         pi1 : shape (S, A).
         response : policy (S, B), deterministic or stochastic, or a boolean mask of all optimal
-            actions.
+            actions; or a trajectory of an optimal follower under this commitment.
+
+        Raises
+        ------
+        InvalidPolicy, InvalidObservation
+            It is no response, or a trajectory of another game or commitment.
 
         **Cost** arithmetic.
         """
-        return self.add(observe(self.game, pi1, response))
+        if not isinstance(response, Trajectory):
+            return self.add(observe(self.game, pi1, response))
+        if not np.array_equal(response.pi1, self.game.check_leader_policy(pi1)):
+            raise InvalidObservation(
+                "pi1", "is not what the trajectory was played under", "the same", pi1
+            )
+        return self.add(response)
 
-    def add(self, observation: Observation) -> FeasibleRewards:
+    def add(self, observation: Observation | Trajectory) -> FeasibleRewards:
         """Return the rewards that also explain an observation of this game.
 
-        One that repeats an earlier one, action for action, adds an episode and no rows.
+        A response that repeats an earlier one, action for action, adds an episode and no rows.
         """
-        known = (e for _, e in self._distinct() if _same(e.observation, observation))
-        episode = next(known, None) or _Episode(self.game, observation)
+        episode: _Episode | _Watched
+        if isinstance(observation, Trajectory):
+            check_trajectory(self.game, observation)
+            under = (
+                e.environment
+                for e in self.episodes
+                if isinstance(e, _Watched) and np.array_equal(e.environment.pi1, observation.pi1)
+            )
+            environment = next(under, None) or Environment(self.game, observation.pi1)
+            episode = _Watched(observation, environment)
+        else:
+            known = (e for _, e in self._distinct() if _same(e.observation, observation))
+            episode = next(known, None) or _Episode(self.game, observation)
         return FeasibleRewards(self.game, (*self.episodes, episode))
 
     @property
-    def observations(self) -> tuple[Observation, ...]:
-        """All observations in the order in which they were made."""
+    def seen(self) -> tuple[Observation | Trajectory, ...]:
+        """All responses and trajectories in the order in which they were observed."""
         return tuple(episode.observation for episode in self.episodes)
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """All observations in the order in which they were made, where these are whole responses.
+
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory among them.
+        """
+        return tuple(episode.observation for episode in self._whole())
+
+    @property
+    def exact(self) -> bool:
+        """Whether programs work on the very set of state rewards that explain everything.
+
+        True without trajectories, and where what was seen under each commitment leads nowhere
+        else; otherwise they work on a larger cone. **Cost** arithmetic.
+        """
+        return all(pool.closed for _, pool in self._pools())
 
     def __repr__(self) -> str:
         counts = f"{len(self.episodes)} episodes, {self.count_rows()} rows"
@@ -337,14 +416,17 @@ class FeasibleRewards(RewardSet):
 
     def count_rows(self, *, joint: bool = False) -> int:
         """Return the number of rows beside the values: zeros and repetitions left out."""
-        return sum(part.on_v.shape[0] for _, _, rows in self._rows(joint) for part in rows)
+        pairs = sum(int(pool.counts.size) for _, pool in self._pools())
+        lifted = [part.at.size for _, _, rows in self._rows(joint) for part in rows]
+        return pairs + sum(lifted)
 
     def slack(self, reward: ArrayLike) -> Array:
         """Return ``V_t(s) − Q_t(s, b)`` under each response, shape (T, S, B).
 
-        A reward is feasible iff no entry is negative and those of tied actions are zero.
+        A reward is feasible iff no entry is negative and those of tied actions are zero. Of a
+        trajectory the values are the optimal ones.
 
-        **Cost** arithmetic: one linear system an episode.
+        **Cost** arithmetic: one linear system an episode, one planning problem a trajectory.
         """
         r = check_reward(self.game, reward)
         shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
@@ -364,7 +446,7 @@ class FeasibleRewards(RewardSet):
         r = check_reward(self.game, reward)
         allowed = tie_tolerance(r, self.game.discount) if tolerance is None else tolerance
         slack = self.slack(r)
-        played = np.array([o.played for o in self.observations], dtype=bool).reshape(slack.shape)
+        played = np.array([e.played for e in self.episodes], dtype=bool).reshape(slack.shape)
         wrong = (slack < -allowed) | (played & (slack > allowed))
         at = np.argwhere(wrong)
         order = np.argsort(-np.abs(slack[wrong]), kind="stable")
@@ -384,27 +466,40 @@ class FeasibleRewards(RewardSet):
     def lifted(self, r: cp.Expression) -> Lifted:
         """Return the set as ``values[t]`` and ``tied[t]`` (equalities) and ``optimal[t]`` (≥ 0).
 
-        Episodes that repeat an earlier one have none.
+        Episodes that repeat an earlier one have none. Trajectories are ``seen[t]`` and ``idle[t]``
+        (equalities) and ``unseen[t]`` (≥ 0), once a commitment.
 
         Parameters
         ----------
         r : affine expression of shape (S,), or (S, A·B) for a joint reward.
         """
+        rows = self._lifted_rows(r)
+        equalities = [exactly(part) for part in rows if part.kind != "least"]
+        nonnegative = [(part.label, part.value) for part in rows if part.kind == "least"]
+        return Lifted(equalities, nonnegative)
+
+    def _lifted_rows(self, r: cp.Expression, floor: float | None = None) -> list[Rows]:
+        """Return the rows of the set, within a domain of state rewards of at least `floor`."""
         joint = self._is_joint(r)
         flat = cp.vec(r, order="C") if joint else r
         n_states = self.game.n_states
-        equalities: list[cp.Constraint] = []
-        nonnegative: list[tuple[str, cp.Expression]] = []
+        rows: list[Rows] = []
+        repeats = Counter(map(id, self.episodes))
         for t, episode, (free, tied) in self._rows(joint):
             v = cp.Variable(n_states, name=f"V[{t}]")
-            flow = episode.flow.tocsr()
             mean = episode.mean_reward @ flat if joint else flat
-            equalities.append((flow @ v == mean).set_label(f"values[{t}]"))
+            rows.append(Rows(f"values[{t}]", episode.flow.tocsr() @ v - mean, "equal", None))
+            often = repeats[id(episode)]
             if tied.on_v.shape[0]:
-                equalities.append((_apply(tied, flat, v) == 0).set_label(f"tied[{t}]"))
+                value = _apply(tied, flat, v)
+                rows.append(Rows(f"tied[{t}]", value, "equal", often * tied.size))
             if free.on_v.shape[0]:
-                nonnegative.append((f"optimal[{t}]", _apply(free, flat, v)))
-        return Lifted(equalities, nonnegative)
+                value = _apply(free, flat, v)
+                rows.append(Rows(f"optimal[{t}]", value, "least", often * free.size))
+        for t, pool in self._pools():
+            v = cp.Variable(n_states, name=f"V[{t}]")
+            rows += pool.rows(t, flat, v, joint=joint, floor=floor)
+        return rows
 
     def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
         """Return (G, E) with ``G r ≥ 0`` and ``E r = 0`` over flat rewards: Corollary 1 as printed.
@@ -412,9 +507,15 @@ class FeasibleRewards(RewardSet):
         Rows stand in the order of `lifted`, are scaled as there and carry the factor γ. Dense:
         (rows, S) or (rows, S·A·B).
 
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory: the cone of its rewards has no such rows.
+
         **Cost** arithmetic: one factorisation an episode, and a solve a row; for state rewards once
         an episode, whatever set it belongs to.
         """
+        self._whole()
         width = self.game.matrix.shape[0] if joint else self.game.n_states
         parts = [episode.explicit(joint) for _, episode in self._distinct()]
         empty = np.zeros((0, width))
@@ -424,11 +525,17 @@ class FeasibleRewards(RewardSet):
     def distinct_rows(self) -> DistinctRows:
         """Return the explicit rows of state rewards without repetitions, and whence they come.
 
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory: the cone of its rewards has no such rows.
+
         **Cost** arithmetic: the rows of an episode are made once and shared by all sets that
         contain it, so after one more observation this costs one factorisation, a solve a row of the
         new episode, and a copy of all rows.
         """
         n_states, n_actions = self.game.n_states, self.game.n_follower_actions
+        self._whole()
         known = list(self._rows(joint=False))
         parts: list[Any] = []
         for side, held in enumerate(
@@ -445,6 +552,32 @@ class FeasibleRewards(RewardSet):
             parts += [rows[first], of, at // n_actions, at % n_actions]
         return DistinctRows(*parts)
 
+    def outer_rows(self, points: ArrayLike, *, ceilings: bool = True) -> Array:
+        """Return half-spaces ``g·r ≥ 0`` of the trajectories that cut off given points.
+
+        They hold every reward of the simplex that explains the trajectories. Their cone has too
+        many rows to list; these are some, for methods that need rows, where they are needed. Of
+        responses see `distinct_rows`.
+
+        Parameters
+        ----------
+        points : state rewards in the simplex, shape (k, S).
+        ceilings : whether rows may use that rewards are at least zero; without, they are zero on
+            constants up to rounding, as the rows of responses are.
+
+        Returns
+        -------
+        rows of norm one, shape (m, S), at most one a point and commitment.
+
+        **Cost** k LPs a commitment, hot.
+        """
+        given = np.asarray(points, dtype=float)
+        if given.ndim != 2 or given.shape[1] != self.game.n_states:
+            allowed = f"(k, {self.game.n_states})"
+            raise InvalidArgument("points", f"have shape {given.shape}", allowed, given.shape)
+        rows = [pool.outer_rows(given, ceilings=ceilings) for _, pool in self._pools()]
+        return np.concatenate([np.zeros((0, self.game.n_states)), *rows])
+
     def maximise(
         self,
         objective: ArrayLike,
@@ -452,6 +585,7 @@ class FeasibleRewards(RewardSet):
         domain: RewardDomain | None = None,
         solver: Solver | None = None,
         method: Method = "choose",
+        slack: float | None = None,
     ) -> RewardSolution:
         """Return a reward of the set that maximises ``Σ objective · r``.
 
@@ -464,6 +598,9 @@ class FeasibleRewards(RewardSet):
             simplex method of HiGHS, and the lifted program has the last word where one of these
             is not given or the cuts find no optimum; ``"choose"`` takes the faster by
             `iirl_opt.programs.cuts.prefers_cuts`. The optimum is the same, and so is the record.
+        slack : > 0, a price at which observations may be violated: of each unit in which an action
+            that was not chosen is better than the choice (a gap in `violations`), in each episode.
+            The value is then less by what the violations cost. By default nothing is violated.
 
         Raises
         ------
@@ -473,11 +610,74 @@ class FeasibleRewards(RewardSet):
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
         c = check_reward(self.game, objective)
-        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method)) is not None:
+        price = None if slack is None else check_price(slack)
+        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
             found = cuts.maximise(c)
             if found is not None:
                 return found
-        return super().maximise(c, domain=domain, solver=solver)
+        program, r = self._program(c, domain, price)
+        return self._search(program.objective, r, c.shape, program.constraints, solver)
+
+    def program(
+        self,
+        objective: ArrayLike,
+        *,
+        domain: RewardDomain | None = None,
+        slack: float | None = None,
+    ) -> cp.Problem:
+        """Return the program that `maximise` solves, unsolved."""
+        price = None if slack is None else check_price(slack)
+        return self._program(check_reward(self.game, objective), domain, price)[0]
+
+    def _program(
+        self, c: Array, domain: RewardDomain | None, price: float | None
+    ) -> tuple[cp.Problem, cp.Variable]:
+        r = self._variable(joint=c.ndim == 3)
+        where = RewardSimplex() if domain is None else domain
+        goal = self._goal(c, r)
+        floor = None if c.ndim == 3 else _floor(where)
+        rows = self._lifted_rows(r, floor)
+        rows.sort(key=lambda part: part.kind == "least")
+        if price is None:
+            limits = [exactly(part) for part in rows]
+            return cp.Problem(goal, limits + where.constraints(r)), r
+        limits, costs = priced(rows, price)
+        goal = cp.Maximize(goal.args[0] - sum(costs))
+        return cp.Problem(goal, limits + where.constraints(r)), r
+
+    def random_vertex(
+        self,
+        rng: np.random.Generator,
+        *,
+        joint: bool = False,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+        tries: int = 10,
+        spread: float = 1e-6,
+        slack: float | None = None,
+    ) -> RewardSolution:
+        """Return a non-constant reward of the set that maximises a random objective.
+
+        The objective is uniform on (−1, 1)^S. A constant reward is a frequent answer (in an ideal
+        environment about half the time), so constants are drawn again, `tries` times in all.
+
+        Parameters
+        ----------
+        joint : look among joint rewards (S, A, B) in place of state rewards.
+        spread : a reward is constant when max r − min r is at most this times its largest entry.
+        slack : the price of violations, as for `maximise`.
+
+        Raises
+        ------
+        OnlyConstantRewards
+            Every try brought a constant: the observations are uninformative, or contradict each
+            other (see `explain_infeasibility`).
+
+        **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
+        """
+        chosen: RewardSet = self if slack is None else _Priced(self, check_price(slack))
+        draw = super().random_vertex if chosen is self else chosen.random_vertex
+        return draw(rng, joint=joint, domain=domain, solver=solver, tries=tries, spread=spread)
 
     def widths(
         self,
@@ -507,7 +707,11 @@ class FeasibleRewards(RewardSet):
         return super().widths(directions, domain=domain, solver=solver)
 
     def _cuts(
-        self, domain: RewardDomain | None, solver: Solver | None, method: Method
+        self,
+        domain: RewardDomain | None,
+        solver: Solver | None,
+        method: Method,
+        price: float | None = None,
     ) -> _Cuts | None:
         """Return the set within a domain as a program by cuts, where possible and wanted."""
         if method not in get_args(Method):
@@ -515,14 +719,19 @@ class FeasibleRewards(RewardSet):
             raise InvalidArgument("method", f"is {method!r}", allowed, method)
         chosen = HiGHS() if solver is None else solver
         possible = isinstance(chosen, HiGHS) and chosen.method in ("choose", "simplex")
-        if method == "lifted" or not possible:
+        if method == "lifted" or not possible or self._has_trajectories:
             return None
         distinct = list(self._distinct())
         blocks = [episode.block for _, episode in distinct]
         if method == "choose" and not prefers_cuts(blocks):
             return None
         assert isinstance(chosen, HiGHS)
-        return _Cuts.of(self, blocks, [t for t, _ in distinct], domain or RewardSimplex(), chosen)
+        repeats = Counter(map(id, self.episodes))
+        prices = None
+        if price is not None:
+            prices = [price * repeats[id(episode)] * episode.sizes for _, episode in distinct]
+        names = [t for t, _ in distinct]
+        return _Cuts.of(self, blocks, names, domain or RewardSimplex(), chosen, prices)
 
     def max_margin(
         self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | None = None
@@ -542,6 +751,7 @@ class FeasibleRewards(RewardSet):
 
         **Source** Ng & Russell 2000, their linear program for a known policy. **Cost** one LP.
         """
+        episodes = self._whole()
         if not 0 <= penalty < np.inf:
             raise InvalidArgument("penalty", f"is {penalty}", "0 ≤ penalty < ∞", penalty)
         r = self._variable(joint=False)
@@ -551,7 +761,7 @@ class FeasibleRewards(RewardSet):
         limits = [*equalities, *RewardBox(bound).constraints(r)]
         goal = -penalty * cp.norm1(r) if penalty else 0.0
         first = {id(episode): t for t, episode in self._distinct()}
-        for t, episode in enumerate(self.episodes):
+        for t, episode in enumerate(episodes):
             gaps, state = episode.open_gaps
             if len(state):
                 margin = cp.Variable(len(np.unique(state)), nonneg=True, name=f"margin[{t}]")
@@ -565,6 +775,8 @@ class FeasibleRewards(RewardSet):
         self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | None = None
     ) -> bool:
         """Return whether some reward other than a constant explains all observations.
+
+        Unless the set is `exact`, only "no" is certain.
 
         Asked by maximising a random direction and its opposite over the feasible rewards that sum
         to zero within a box: some reward is there iff one of the two is positive, with probability
@@ -586,6 +798,7 @@ class FeasibleRewards(RewardSet):
         """Return episodes that no non-constant state reward explains together, or None.
 
         The answer is minimal: without any one of them some non-constant reward explains the rest.
+        Unless the set is `exact`, None is no proof that there are no such episodes.
 
         **Cost** at most two LPs an episode.
         """
@@ -605,17 +818,72 @@ class FeasibleRewards(RewardSet):
             raise InvalidReward("r", f"has shape {r.shape}", " or ".join(map(str, shapes)), r.shape)
         return shapes[r.shape]
 
+    @property
+    def _has_trajectories(self) -> bool:
+        return any(isinstance(episode, _Watched) for episode in self.episodes)
+
+    def _whole(self) -> tuple[_Episode, ...]:
+        """Return the episodes, all of which must be whole responses."""
+        whole = tuple(episode for episode in self.episodes if isinstance(episode, _Episode))
+        if len(whole) < len(self.episodes):
+            raise InvalidArgument(
+                "feasible",
+                "holds trajectories, which say nothing of the states that they do not visit",
+                "whole responses here; by linear programs, as RandomVertex and MeanOfVertices "
+                "choose, trajectories will do",
+                self,
+            )
+        return whole
+
     def _distinct(self) -> Iterator[tuple[int, _Episode]]:
-        """Yield the episodes that repeat no earlier one, each with its number."""
-        seen: set[int] = set()
+        """Yield the whole responses that repeat no earlier one, each with its number."""
+        known: set[int] = set()
         for t, episode in enumerate(self.episodes):
-            if id(episode) not in seen:
-                seen.add(id(episode))
+            if isinstance(episode, _Episode) and id(episode) not in known:
+                known.add(id(episode))
                 yield t, episode
+
+    def _pools(self) -> Iterator[tuple[int, PartialResponse]]:
+        """Yield what all trajectories under a commitment say, with the number of the first."""
+        under: dict[int, list[tuple[int, _Watched]]] = {}
+        for t, episode in enumerate(self.episodes):
+            if isinstance(episode, _Watched):
+                under.setdefault(id(episode.environment), []).append((t, episode))
+        for members in under.values():
+            first, episode = members[0]
+            counts = np.array([e.played for _, e in members]).sum(axis=0, dtype=np.int64)
+            yield first, PartialResponse(episode.environment, counts)
 
     def _rows(self, joint: bool) -> Iterator[tuple[int, _Episode, tuple[_Rows, _Rows]]]:
         for t, episode in self._distinct():
             yield t, episode, episode.joint_rows if joint else episode.state_rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Priced(RewardSet):
+    """All rewards, those that violate observations at a price."""
+
+    feasible: FeasibleRewards
+    price: float
+
+    @property
+    def game(self) -> TwoAgentMDP:  # type: ignore[override]
+        return self.feasible.game
+
+    def lifted(self, r: cp.Expression) -> Lifted:
+        return self.feasible.lifted(r)
+
+    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
+        return self.feasible.explicit_rows(joint=joint)
+
+    def maximise(
+        self,
+        objective: ArrayLike,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+    ) -> RewardSolution:
+        return self.feasible.maximise(objective, domain=domain, solver=solver, slack=self.price)
 
 
 class _Cuts(NamedTuple):
@@ -633,6 +901,7 @@ class _Cuts(NamedTuple):
         names: list[int],
         domain: RewardDomain,
         solver: HiGHS,
+        prices: list[Array] | None,
     ) -> _Cuts | None:
         began = time.perf_counter()
         n_states = feasible.game.n_states
@@ -642,7 +911,7 @@ class _Cuts(NamedTuple):
             plain, reward = _read_domain(domain, n_states)
         if plain is None or plain.data["bool_vars_idx"] or plain.data["int_vars_idx"]:
             return None
-        program = CutProgram(blocks, plain, reward, solver)
+        program = CutProgram(blocks, plain, reward, solver, prices)
         return cls(program, names, time.perf_counter() - began)
 
     def maximise(self, objective: Array) -> RewardSolution | None:
@@ -661,6 +930,15 @@ class _CentredBox:
 
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         return [*RewardBox().constraints(r), (cp.sum(r) == 0).set_label("centred")]
+
+
+def _floor(domain: RewardDomain) -> float | None:
+    """Return what no reward of a domain is below, for our own domains."""
+    if isinstance(domain, RewardSimplex):
+        return 0.0
+    if isinstance(domain, RewardBox):
+        return -domain.bound
+    return -1.0 if isinstance(domain, _CentredBox) else None
 
 
 def _read_domain(domain: RewardDomain, n_states: int) -> tuple[LinearProgram | None, slice]:
@@ -705,24 +983,34 @@ def _tidy(on_r: Matrix | None, on_v: Matrix, wanted: NDArray[np.bool_]) -> _Rows
     whole.eliminate_zeros()
     filled = np.flatnonzero(np.diff(whole.indptr))
     whole, at = whole[filled], at[filled]
+    size: Array = np.zeros(0)
     if whole.shape[0]:
         largest = abs(whole).max(axis=1)
         largest = largest.toarray() if is_sparse(largest) else np.asarray(largest)
         whole = sp.diags_array(1.0 / largest.ravel(), format="csr") @ whole
-        first = _first_of_equals(whole)
+        first, of = _equals(whole)
+        size = np.bincount(of, weights=largest.ravel()).astype(float)
         whole, at = whole[first], at[first]
     width = 0 if on_r is None else on_r.shape[1]
-    return _Rows(None if on_r is None else whole[:, :width], whole[:, width:], at)
+    return _Rows(None if on_r is None else whole[:, :width], whole[:, width:], at, size)
 
 
 def _first_of_equals(rows: Matrix | Array) -> NDArray[np.int64]:
-    """Return the places of rows that repeat no earlier one, in order.
+    """Return the places of rows that repeat no earlier one, in order."""
+    return _equals(rows)[0]
+
+
+def _equals(rows: Matrix | Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of rows that repeat no earlier one, in order, and which of them each is.
 
     Equal rows have equal products with a random vector, and almost surely only they have.
     """
     probe = np.random.default_rng(0).random((rows.shape[1], 2))
-    _, first = np.unique(np.round(rows @ probe, 12), axis=0, return_index=True)
-    return np.sort(first)
+    _, first, of = np.unique(
+        np.round(rows @ probe, 12), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[of.ravel()]
 
 
 def _same(one: Observation, other: Observation) -> bool:

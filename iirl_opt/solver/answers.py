@@ -79,8 +79,10 @@ def _read_highs(raw: Any, data: Any, run: Run) -> Answer:
         return Answer(status, again, duals=proved, iterations=iterations)
     if status is Status.UNBOUNDED or status is Status.FAILED:
         return Answer(status, raw if status is Status.UNBOUNDED else None, iterations=iterations)
-    feasible = info.primal_solution_status == 2
-    if not feasible:
+    # HiGHS calls a point infeasible that misses its absolute tolerance by a hair when it is scaled
+    # back; of an optimum our own residuals decide.
+    usable = info.primal_solution_status == 2 or (status is Status.OPTIMAL and not integer)
+    if not usable:
         return Answer(status, None, iterations=iterations)
     if integer:
         distance = float(info.objective_function_value - info.mip_dual_bound)

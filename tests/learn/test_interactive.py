@@ -17,7 +17,7 @@ from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, uniform_policy
 from iirl_opt.game.values import evaluate, policy_iteration
-from iirl_opt.learn.interactive import InteractiveIRL, interact, regret
+from iirl_opt.learn.interactive import ContradictionWarning, InteractiveIRL, interact, regret
 from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.sets import RewardBox
 
@@ -51,6 +51,7 @@ def runs(draw, *, joint=None):
 # What every episode keeps.
 
 
+@pytest.mark.filterwarnings("ignore::iirl_opt.learn.interactive.ContradictionWarning")
 @given(run=runs())
 def test_the_truth_stays_feasible_and_so_is_the_estimate(run):
     _, truth, learner = run
@@ -206,7 +207,8 @@ def test_a_person_can_be_the_partner():
     learner = learner.tell(
         game.follower_policy({"*": "stay"}), pi1=game.leader_policy({"*": "open"})
     )
-    assert learner.reward is None
+    with pytest.warns(ContradictionWarning, match="episodes 0, 1"):
+        assert learner.reward is None
     assert learner.tell(game.follower_policy(answers)).episode == 3
 
 
@@ -217,10 +219,12 @@ def test_a_mask_of_the_whole_optimal_set_teaches_more_than_one_of_its_policies()
     one = learner.tell([[1.0, 0.0], [0.0, 1.0]])
     every = learner.tell(np.ones((2, 2), dtype=bool))
     assert one.reward == pytest.approx([1, 0], abs=1e-8)
-    assert every.reward is None
+    with pytest.warns(ContradictionWarning):
+        assert every.reward is None
     assert every.estimate is None
 
 
+@pytest.mark.filterwarnings("ignore::iirl_opt.learn.interactive.ContradictionWarning")
 def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitments():
     swap = np.array([[[[1, 0], [0, 1]]] * 2, [[[0, 1], [1, 0]]] * 2])
     learner = InteractiveIRL(TwoAgentMDP(swap, "1/2"), seed=1)
@@ -338,7 +342,8 @@ def test_a_joint_truth_is_learned_as_a_joint_reward():
 
 def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_run_ends():
     game, truth = random_game(4, 2, 2, seed=7)
-    run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
+    with pytest.warns(ContradictionWarning, match="episodes 0 "):
+        run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
     # A full support says that every action is optimal, which only constants explain here.
     assert [episode.learner.reward for episode in run] == [None] * 3
 
@@ -403,3 +408,11 @@ def test_on_a_maze_the_feasible_set_shrinks_and_never_loses_the_truth():
         assert objective @ member - 1e-9 <= found.value <= before + 1e-9
         before = found.value
     assert before < objective.max() - 0.1
+
+
+def test_a_start_whose_programs_solve_only_to_within_rounding_goes_on():
+    # HiGHS calls the optimum after episode 8 infeasible by 3e-9; our residuals accept it.
+    game, truth = maze_maker()
+    episodes = list(interact(InteractiveIRL(game, seed=3), truth, 9))
+    assert len(episodes) == 9
+    assert episodes[-1].learner.known.contains(truth)

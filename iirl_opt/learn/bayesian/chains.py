@@ -28,6 +28,7 @@ __all__ = ["Chains", "Diagnostics", "Ridge"]
 Array = NDArray[np.float64]
 
 LARGEST_R_HAT = 1.05
+TAILS = (0.05, 0.95)  # the default of ArviZ 0, which ArviZ 1 wants to be told
 
 
 class Diagnostics(NamedTuple):
@@ -154,7 +155,7 @@ class Chains:
         return Diagnostics(
             max(float(az.rhat(part)) for part in moving),
             min(float(az.ess(part, method="bulk")) for part in moving),
-            min(float(az.ess(part, method="tail")) for part in moving),
+            min(float(az.ess(part, method="tail", prob=TAILS)) for part in moving),
         )
 
     @cached_property

@@ -1,0 +1,86 @@
+"""Rows of observations that hold exactly, or may be violated at a price.
+
+A follower that errs leaves observations that no reward but a constant explains. Then each row
+``g(r, V) ≥ 0`` gets an *excess* e ≥ 0 that makes up for what it lacks,
+
+    max  c·r − price · Σ weight · e    with   g(r, V) + e ≥ 0,
+
+an L1 penalty. It is exact: where the rows contradict none, some finite price (any above the largest
+multiplier of a row) brings a reward that violates nothing. Below, the few rows that pull against
+many are given up, as a majority of observations would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import InvalidArgument
+
+__all__ = ["Rows", "check_price", "exactly", "priced"]
+
+Array = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """Rows of a lifted set of rewards.
+
+    Attributes
+    ----------
+    label : of the constraint.
+    value : the affine expression g.
+    kind : ``"least"``: g ≥ 0, violated by −g; ``"equal"``: g = 0, violated by |g|; ``"most"``:
+        g = 0 where other rows say g ≥ 0, violated by g.
+    weight : what a unit of g counts for in the price, shape (rows,); None where no price is asked,
+        of rows that hold whatever was observed.
+    """
+
+    label: str
+    value: cp.Expression
+    kind: Literal["least", "equal", "most"]
+    weight: Array | None
+
+
+def check_price(price: float) -> float:
+    """Return a price that is positive and finite.
+
+    Raises
+    ------
+    InvalidArgument
+    """
+    if isinstance(price, bool) or not 0 < price < np.inf:
+        raise InvalidArgument("slack", f"is {price}", "0 < slack < ∞", price)
+    return float(price)
+
+
+def exactly(rows: Rows) -> cp.Constraint:
+    """Return the rows as a constraint that holds exactly."""
+    limit = rows.value >= 0 if rows.kind == "least" else rows.value == 0
+    return limit.set_label(rows.label)
+
+
+def priced(rows: Sequence[Rows], price: float) -> tuple[list[cp.Constraint], list[cp.Expression]]:
+    """Return the rows with excesses, named ``excess`` and their label, and what these cost."""
+    limits, costs = [], []
+    for part in rows:
+        label, value, kind, weight = part
+        if weight is None:
+            limits.append(exactly(part))
+            continue
+        n = value.shape[0]
+        # An equation may lack (first half) or exceed (second half).
+        size = 2 * n if kind == "equal" else n
+        excess = cp.Variable(size, nonneg=True, name=f"excess {label}")
+        if kind == "least":
+            limit = value + excess >= 0
+        elif kind == "most":
+            limit = value - excess == 0
+        else:
+            limit = value + excess[:n] - excess[n:] == 0
+        limits.append(limit.set_label(label))
+        costs.append(price * (np.tile(weight, size // n) @ excess))
+    return limits, costs
