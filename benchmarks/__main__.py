@@ -2,7 +2,7 @@
 
 Every peer is timed in the same process and run as ours, in turn, so that the ratios hold when the
 speed of the machine drifts; absolute times are for orientation. Names: planning, compile, learning,
-cuts, live.
+active, cuts, live.
 """
 
 from __future__ import annotations
@@ -172,6 +172,35 @@ def learning() -> list[Row]:
     ]
 
 
+def active() -> list[Row]:
+    """Time the active learner's episodes against Algorithm 1's, and compare their regrets."""
+    sizes = {"random 30×3×3": (30, 3, 3), "random 200×4×4": (200, 4, 4)}
+    problems = {name: iirl.random_game(*size, seed=0) for name, size in sizes.items()}
+    problems["maze 392×6×4"] = tuple(iirl.maze_maker())
+    rows = []
+    for name, (game, truth) in problems.items():
+        ms, regrets = {}, {}
+        for kind in (iirl.InteractiveIRL, iirl.ActiveIRL):
+            times, lost = [], []
+            began = time.perf_counter()
+            for episode in iirl.interact(kind(game, seed=0), truth, 30):
+                times.append(1e3 * (time.perf_counter() - began))
+                lost.append(episode.regret)
+                began = time.perf_counter()
+            ms[kind], regrets[kind] = median(times), np.array(lost)
+        one, other = regrets[iirl.ActiveIRL], regrets[iirl.InteractiveIRL]
+        rows.append(
+            {
+                "game": name,
+                "active ms": ms[iirl.ActiveIRL],
+                "active/Algorithm 1": ms[iirl.ActiveIRL] / ms[iirl.InteractiveIRL],
+                "regret, late": one[20:].sum() / other[20:].sum(),
+                "regret, in all": one.sum() / other.sum(),
+            }
+        )
+    return rows
+
+
 def explicit(feasible: iirl.FeasibleRewards, objective: np.ndarray) -> None:
     """Maximise over Corollary 1 as printed, with (I − γP)^-1 in every row."""
     game = feasible.game
@@ -274,6 +303,7 @@ SUITES: dict[str, Callable[[], list[Row]]] = {
     "planning": planning,
     "compile": compile_overhead,
     "learning": learning,
+    "active": active,
     "cuts": cuts,
     "live": live,
 }
