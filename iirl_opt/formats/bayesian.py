@@ -54,8 +54,7 @@ Array = NDArray[np.float64]
 # A share of the constant reward that is worth a sentence.
 SHARE = 0.01
 
-# Up to so many states Dirichlet proposals mix faster than the paper's walk; gradients miss the far
-# end of the ridge without a word of R-hat, see docs/bayesian.rst.
+# Up to so many states Dirichlet proposals mix faster than the paper's walk, see docs/bayesian.rst.
 SMALL = 20
 
 

@@ -59,6 +59,10 @@ BOLTZMANN, EPSILON_GREEDY = 0, 1
 # An inverse is computed anew after so many updates, before their rounding adds up.
 UPDATES = 20
 
+# Coordinates of Hamiltonian chains stay below this in size, lest exp overflow; no posterior puts
+# weight beyond.
+LARGEST = 600.0
+
 # An action changes only for a gain above this share of the values: less is rounding.
 ROUNDING = 1e-14
 
@@ -271,6 +275,11 @@ def gamma_log(x: float, shape: float, rate: float) -> float:
     return shape * math.log(rate) + (shape - 1.0) * math.log(x) - rate * x - math.lgamma(shape)
 
 
+def _before_known(priors: tuple[Array, tuple[int, float, float]], r: Array, beta: float) -> float:
+    alpha, (kind, shape, rate) = priors
+    return dirichlet_log(r, alpha) + (gamma_log(beta, shape, rate) if kind == 1 else 0.0)
+
+
 def tie_tolerance(r: Array, discount: float) -> float:
     """Return the difference below which action values are tied, as the game layer has it."""
     rounding = 8.0 * 2.220446049250313e-16 * np.abs(r).max() / (1.0 - discount)
@@ -363,6 +372,30 @@ def move_parameter(
     return old, 0.0
 
 
+def slide(rng: np.random.Generator, r: Array, parameter: float, new: Array) -> tuple[float, float]:
+    """Draw a point on the ridge of (r, β) into `new` (S,), and its β; return this and a ratio.
+
+    The ridge of ``v = β r`` is ``v + c``, along which the likelihood is flat: what is drawn is the
+    smallest of v, as by `GammaProposal` with shape 1. The ratio is ``log g(old | new) − log g(new |
+    old)`` with that of the volumes, for v has ``β^(S − 1)`` times that of (r, β).
+    """
+    low = r.min()
+    smallest, ratio = move_parameter((GAMMA, 1.0, 0.0), rng, parameter * low)
+    if not ratio > -math.inf:
+        return parameter, ratio
+    new[:] = parameter * (r - low) + smallest
+    total = new.sum()
+    new /= total
+    if new.min() <= 0.0:
+        return parameter, -math.inf
+    return total, ratio + (r.size - 1) * (math.log(parameter) - math.log(total))
+
+
+def before(priors: tuple[Any, Any], r: Array, parameter: float) -> float:
+    """Return the log density of the prior, up to a constant."""
+    return log_reward_prior(priors[0], r) + log_parameter_prior(priors[1], parameter)
+
+
 def log_posterior(
     bank: Bank,
     family: Any,
@@ -373,17 +406,17 @@ def log_posterior(
     q: Array,
 ) -> float:
     """Return the log density of the posterior, up to a constant; plans only if the prior is > 0."""
-    before = log_reward_prior(priors[0], r) + log_parameter_prior(priors[1], parameter)
-    if not before > -math.inf:
+    prior = before(priors, r, parameter)
+    if not prior > -math.inf:
         return -math.inf
-    return before + log_likelihood(bank, family, r, parameter, policy, q)
+    return prior + log_likelihood(bank, family, r, parameter, policy, q)
 
 
 def metropolis(
     bank: Bank,
     family: Any,
     priors: tuple[Any, Any],
-    moves: tuple[tuple[int, float, float], tuple[int, float, float]],
+    moves: tuple[tuple[int, float, float], tuple[int, float, float], bool],
     rng: np.random.Generator,
     state: tuple[Array, Integers, Array],
     out: tuple[Array, Array, Array],
@@ -393,7 +426,8 @@ def metropolis(
 
     Parameters
     ----------
-    moves : of the reward and of the parameter; a proposal makes both.
+    moves : of the reward and of the parameter, of which a proposal makes both; and whether the
+        chain slides along its ridge after each proposal.
     state : reward (S,), its units on the grid, and (parameter, log posterior).
     out : rewards (n, S), parameters (n,), log posteriors (n,); one row every `thin` proposals.
     """
@@ -408,9 +442,9 @@ def metropolis(
             parameter, more = move_parameter(moves[1], rng, scalars[0])
             policy[:] = bank.policy
             threshold = -rng.standard_exponential() - ratio - more + scalars[1]
-            if not threshold < math.inf:
-                continue
-            log = log_posterior(bank, family, priors, new[0], parameter, policy, q)
+            log = -math.inf
+            if threshold < math.inf:
+                log = log_posterior(bank, family, priors, new[0], parameter, policy, q)
             if log > threshold:
                 accepted += 1
                 r[:] = new[0]
@@ -418,6 +452,14 @@ def metropolis(
                 scalars[0] = parameter
                 scalars[1] = log
                 settle(bank, policy)
+            if moves[2]:
+                parameter, ratio = slide(rng, r, scalars[0], new[0])
+                if ratio > -math.inf:
+                    change = before(priors, new[0], parameter) - before(priors, r, scalars[0])
+                    if change + ratio > -rng.standard_exponential():
+                        r[:] = new[0]
+                        scalars[0] = parameter
+                        scalars[1] += change
         out[0][row] = r
         out[1][row] = scalars[0]
         out[2][row] = scalars[1]
@@ -452,33 +494,49 @@ def _shares(y: Array) -> Array:
 
 
 def energy(
-    bank: Bank,
-    family: Any,
     priors: tuple[Array, tuple[int, float, float]],
     x: Array,
     moving: bool,
-    policy: Integers,
-    q: Array,
+    likelihood: float,
+    by_reward: Array,
     gradient: Array,
-) -> tuple[float, float]:
-    """Return the log density at ``x = (y, log β)``, shape (S + 1,), and the log-likelihood there.
+) -> float:
+    """Return the log density at ``x = (y, log β)``, shape (S + 1,).
 
     The reward is ``softmax(y)`` with independent ``exp(y_i) ~ Gamma(α_i)`` a priori, which makes it
-    Dirichlet(α) and its total a number of no consequence. `gradient` (S + 1,) is overwritten.
+    Dirichlet(α) and its total a number of no consequence. The log-likelihood comes with its
+    derivative by the reward; by log β it is ``r · by_reward``, since it is a function of ``β r``.
+    `gradient` (S + 1,) is overwritten.
     """
     alpha, (_, shape, rate) = priors
     y, beta = x[:-1], math.exp(x[-1])
-    r = _shares(y)
-    by_reward = np.empty_like(r)
-    likelihood, by_beta = slope(bank, family, r, beta, policy, q, by_reward)
-    weights = np.exp(y)
-    gradient[:-1] = alpha - weights + r * (by_reward - (r * by_reward).sum())
-    value = (alpha * y - weights).sum() + likelihood
+    r, weights = _shares(y), np.exp(y)
+    mean = (r * by_reward).sum()
+    gradient[:-1] = alpha - weights + r * (by_reward - mean)
     gradient[-1] = 0.0
+    value = (alpha * y - weights).sum() + likelihood
     if moving:
-        gradient[-1] = shape - rate * beta + beta * by_beta
+        gradient[-1] = shape - rate * beta + mean
         value += shape * x[-1] - rate * beta
-    return value, likelihood
+    return float(value)
+
+
+def slide_in_logs(
+    priors: tuple[Array, tuple[int, float, float]], rng: np.random.Generator, x: Array
+) -> float:
+    """Move ``x = (y, log β)`` along its ridge, in place; return the factor on β."""
+    r, beta = _shares(x[:-1]), math.exp(x[-1])
+    new = np.empty_like(r)
+    beta_new, ratio = slide(rng, r, beta, new)
+    if not ratio > -math.inf:
+        return 1.0
+    y = np.log(new) + math.log(np.exp(x[:-1]).sum())
+    change = _before_known(priors, new, beta_new) - _before_known(priors, r, beta)
+    if np.abs(y).max() > LARGEST or not change + ratio > -rng.standard_exponential():
+        return 1.0
+    x[:-1] = y
+    x[-1] = math.log(beta_new)
+    return beta_new / beta
 
 
 def hamiltonian(
@@ -493,6 +551,9 @@ def hamiltonian(
 ) -> int:
     """Run a Hamiltonian chain in place; return the number of accepted proposals.
 
+    After each proposal a chain whose β moves slides along its ridge. Leaps cannot follow it: far
+    out the reward is nearly constant, the posterior too narrow for a step that suits the rest.
+
     Parameters
     ----------
     settings : leapfrog steps (1 is MALA), the acceptance aimed at while the step adapts, the number
@@ -505,7 +566,10 @@ def hamiltonian(
     policy = bank.policy.copy()
     q = np.empty((policy.shape[0], x.size - 1, bank.counts.shape[1]))
     old, new = np.empty_like(x), np.empty_like(x)
-    value, likelihood = energy(bank, family, priors, x, moving, policy, q, old)
+    by_reward, by_trial = np.empty_like(x[:-1]), np.empty_like(x[:-1])
+    r, beta = _shares(x[:-1]), math.exp(x[-1])
+    likelihood, _ = slope(bank, family, r, beta, policy, q, by_reward)
+    value = energy(priors, x, moving, likelihood, by_reward, old)
     accepted = 0
     for row in range(out[1].size):
         for _ in range(thin):
@@ -521,13 +585,12 @@ def hamiltonian(
             for _ in range(leaps):
                 momentum += 0.5 * h * new
                 trial += h * momentum
-                # Beyond this exp overflows; no posterior puts weight there.
-                if np.abs(trial).max() > 600.0:
+                if np.abs(trial).max() > LARGEST:
                     trial_value = -math.inf
                     break
-                trial_value, trial_likelihood = energy(
-                    bank, family, priors, trial, moving, policy, q, new
-                )
+                r, beta = _shares(trial[:-1]), math.exp(trial[-1])
+                trial_likelihood, _ = slope(bank, family, r, beta, policy, q, by_trial)
+                trial_value = energy(priors, trial, moving, trial_likelihood, by_trial, new)
                 momentum += 0.5 * h * new
             gain = trial_value - value + kinetic - 0.5 * (momentum * momentum).sum()
             if not gain > -math.inf:
@@ -540,15 +603,18 @@ def hamiltonian(
                 accepted += 1
                 x[:] = trial
                 old[:] = new
+                by_reward[:] = by_trial
                 value, likelihood = trial_value, trial_likelihood
                 settle(bank, policy)
             else:
                 policy[:] = bank.policy
+            if moving:
+                by_reward *= slide_in_logs(priors, rng, x)
+                value = energy(priors, x, moving, likelihood, by_reward, old)
         r, beta = _shares(x[:-1]), math.exp(x[-1])
         out[0][row] = r
         out[1][row] = beta
-        log = likelihood + dirichlet_log(r, priors[0])
-        out[2][row] = log + (gamma_log(beta, priors[1][1], priors[1][2]) if moving else 0.0)
+        out[2][row] = likelihood + _before_known(priors, r, beta)
     scalars[1] = out[2][-1]
     return accepted
 
@@ -812,6 +878,10 @@ SHARED = (
     slope,
     _shares,
     energy,
+    slide,
+    slide_in_logs,
+    before,
+    _before_known,
     _chosen,
     _shares_loops,
 )

@@ -13,6 +13,12 @@ and of the parameter, `GammaProposal` for β > 0 with both densities, or `Reflec
 [0, 1], which is symmetric. `Hamiltonian` moves both at once along the gradient: with one step it is
 the Metropolis-adjusted Langevin algorithm (MALA).
 
+Where a scale is learnt, chains with `DirichletProposal` or `Hamiltonian` also *slide* along the
+ridge of (r, β), on which the likelihood is flat, after each proposal. That is a Metropolis–Hastings
+move of its own, judged by the prior alone, and costs no planning. Without it they hardly ever reach
+the end of the ridge, or leave it: the reward is nearly constant there, and whatever step suits the
+rest is too long. `SimplexWalk` stays on its grid and does not slide.
+
 Source: the paper, Appendix D; Algorithm 4 there divides by the density of the new point alone and
 compares with a stored ratio, which is no Metropolis–Hastings for proposals that are not symmetric.
 """
@@ -146,7 +152,8 @@ class ReflectedStep:
 class Hamiltonian:
     """Leapfrog steps along the gradient in ``(y, log β)`` with ``r = softmax(y)``.
 
-    For Boltzmann followers, Dirichlet and Gamma priors. The steps adapt while a chain warms up.
+    For Boltzmann followers, Dirichlet and Gamma priors. The steps adapt while a chain warms up. The
+    acceptance that is reported is of leaps, not of slides.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def test_action_values_are_exact_at_every_accepted_reward(fast, move):
     accepted, renewed = 0, 0
     for _ in range(250):
         age = bank.age.sum()
-        moves = (move.code, (engine.GAMMA, 20.0, 0.0))
+        moves = (move.code, (engine.GAMMA, 20.0, 0.0), False)
         new = parts.metropolis(bank, parts.family, parts.priors, moves, rng, state, out, 1)
         accepted += new
         renewed += bank.age.sum() < age
