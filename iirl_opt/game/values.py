@@ -49,6 +49,10 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 # Modified policy iteration ends after so many steps without a smaller error: rounding is reached.
 PATIENCE = 100
 
+# With the same greedy policy for so many steps, exact policy iteration takes over where it ends the
+# matter anyway: values may converge as slowly as γ does, on periodic chains.
+SETTLED = 50
+
 
 def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
     """Return a reward as a float array of shape (S,) or of the shape of the model's choices.
@@ -238,22 +242,25 @@ def modified_policy_iteration(
     accepted = max(tolerance * float(np.ptp(r)), rounding) / (1 - gamma)
     values = full.max(axis=1) / (1 - gamma)
     least, iterations, last = np.inf, 0, 0
+    exact_end = mdp.n_states <= POLISH_STATES if polish is None else polish
+    actions, same = np.zeros(mdp.n_states, dtype=np.int64), 0
     while True:
         q = r + gamma * (mdp.matrix @ values).reshape(mdp.shape)
-        actions = q.argmax(axis=1)
+        before, actions = actions, q.argmax(axis=1)
+        same = same + 1 if np.array_equal(before, actions) else 0
         improved = q[states, actions]
         change = improved - values
         error = gamma / (1 - gamma) * float(np.ptp(change)) / 2
         if error < least:
             least, last = error, iterations
-        if error <= accepted or iterations - last >= PATIENCE:
+        if error <= accepted or iterations - last >= PATIENCE or (exact_end and same >= SETTLED):
             break
         iterations += 1
         chain, mean = mdp.matrix[states * mdp.n_choices + actions], full[states, actions]
         values = improved
         for _ in range(sweeps):
             values = mean + gamma * (chain @ values)
-    if mdp.n_states <= POLISH_STATES if polish is None else polish:
+    if exact_end:
         exact = policy_iteration(mdp, r[:, 0] if r.shape[1] == 1 else r, start=actions)
         return Optimum(exact.values, exact.q, 0.0, ties, iterations + exact.iterations)
     values = improved + gamma / (1 - gamma) * (change.min() + change.max()) / 2

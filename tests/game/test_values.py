@@ -474,3 +474,12 @@ def test_the_engine_polishes_small_models_only():
         best = modified_policy_iteration(mdp, np.eye(n)[0])
         assert (best.error == 0) == polished
         assert best.values[0] == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("gamma", [0.99, 0.9999, 1 - 1e-6, 1 - 1e-9])
+def test_a_periodic_chain_is_not_waited_for(gamma):
+    # Values swing with the period, so their span shrinks only as fast as the discount.
+    game = TwoAgentMDP([[[[0, 1]]], [[[1, 0]]]], discount=gamma)
+    optimum = modified_policy_iteration(game, [1.0, 0.0])
+    assert optimum.iterations < 200
+    assert optimum.values == pytest.approx(np.array([1, gamma]) / (1 - gamma**2))
