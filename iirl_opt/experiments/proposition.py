@@ -260,7 +260,8 @@ def draw(summary: Mapping[str, Any], path: Path) -> Path:
             log=1e-6,
             ax=ax,
         )
-        ax.set_ylim(bottom=0)
+        # A single run has no interval, and a game without regret nothing above zero.
+        ax.set_ylim(0, 3 * max(float(np.nanmax(curve)) for curve in curves.values()) or None)
     plot.legend_below(axes)
     return plot.save(axes[0], path)
 
