@@ -465,7 +465,7 @@ def compare(
     as_json: Json = False,
 ) -> int:
     """Let several learners learn on a game file of yours, and compare what they lose."""
-    from iirl_opt.experiments.learning import compare_cells, compare_runs, draw
+    from iirl_opt.experiments.learning import FIGURE_3, compare_cells, compare_runs
     from iirl_opt.library import find_model
 
     path = find_model(file)
@@ -479,7 +479,7 @@ def compare(
     for panel in document["summary"]["panels"].values():
         for name, found in panel.items():
             say(f"{name:<28}{found['total']['mean']:>10.4f}{found['late']['mean']:>12.2e}")
-    sweep.keep(document, draw, say)
+    sweep.keep(document, FIGURE_3.draw, say)
     return ANSWERED
 
 

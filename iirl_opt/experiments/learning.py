@@ -43,6 +43,7 @@ __all__ = [
     "compare_cells",
     "compare_runs",
     "compute",
+    "draw_regrets",
     "make_learner",
     "summarise_regrets",
 ]
@@ -264,35 +265,51 @@ def judge(results: Sequence[Result]) -> list[Statement]:
     return statements
 
 
-def draw(summary: Mapping[str, Any], path: Path) -> Path:
-    """Draw a panel for each game family: mean regret by episode, with its interval."""
+def draw_regrets(
+    summary: Mapping[str, Any],
+    path: Path,
+    *,
+    names: Mapping[str, str],
+    ylabel: str = "regret, as a share of V*",
+    log: float | None = None,
+) -> Path:
+    """Draw a panel for each group of games: mean regret by episode, with its interval.
+
+    Parameters
+    ----------
+    summary : under ``panels``, for each group and learner, the summary of its regret.
+    names : of the learners, as they are to be called.
+    log : as for `iirl_opt.plot.plot_curves`; then nothing is drawn below zero, where Student's
+        interval may reach.
+    """
     from iirl_opt import plot
 
     axes = plot.panels(len(summary["panels"]))
-    for ax, (name, learners) in zip(axes, summary["panels"].items(), strict=True):
-        curves = {
-            NAMES.get(method, method): _band(found["regret"]) for method, found in learners.items()
-        }
-        some = next(iter(learners.values()))["regret"]
+    for ax, (group, learners) in zip(axes, summary["panels"].items(), strict=True):
+        regrets = {names.get(name, name): found["regret"] for name, found in learners.items()}
+        least = -np.inf if log is None else 0.0
+        curves = {name: np.maximum(_band(regret), least) for name, regret in regrets.items()}
+        some = next(iter(regrets.values()))
         plot.plot_curves(
-            curves,
+            {name: tuple(band) for name, band in curves.items()},
             range(1, len(some["mean"]) + 1),
             xlabel="episode",
-            ylabel="regret, as a share of the optimal value" if ax is axes[0] else "",
-            title=f"{Path(name).stem}, {some['runs']} runs",
-            log=1e-6,
+            ylabel=ylabel if ax is axes[0] else "",
+            title=f"{Path(group).stem}, {some['runs']} runs",
+            log=log,
             ax=ax,
         )
-        ax.set_ylim(bottom=0)
+        means = [float(end(band[0])) for band in curves.values() for end in (np.min, np.max)]
+        # Wide intervals must not flatten the curves where the scale is linear.
+        room = 1.5 if log is None else 5.0
+        ax.set_ylim(min(0.0, *means), room * max(means) or None)
     plot.legend_below(axes)
     return plot.save(axes[0], path)
 
 
-def _band(regret: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return mean and interval with nothing below zero: Student's interval may reach there."""
-    parts = (np.array(regret[end], dtype=float) for end in ("mean", "low", "high"))
-    mean, low, high = (np.maximum(part, 0.0) for part in parts)
-    return mean, low, high
+def _band(regret: Mapping[str, Any]) -> Array:
+    """Return mean, low and high end (3, T); a single run has no interval but NaN."""
+    return np.array([regret[end] for end in ("mean", "low", "high")], dtype=float)
 
 
 FIGURE_3 = Figure(
@@ -303,5 +320,5 @@ FIGURE_3 = Figure(
     compute=compute,
     summarise=summarise_regrets,
     judge=judge,
-    draw=draw,
+    draw=partial(draw_regrets, names=NAMES, log=1e-6),
 )

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.learning import NAMES, late, make_learner
+from iirl_opt.experiments.learning import NAMES, draw_regrets, late, make_learner
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
@@ -240,32 +239,6 @@ def _judge_floor(name: str, learners: Mapping[str, Sequence[Result]]) -> Stateme
     )
 
 
-def draw(summary: Mapping[str, Any], path: Path) -> Path:
-    """Draw a panel for each group of games: mean regret by episode, with its interval."""
-    from iirl_opt import plot
-
-    axes = plot.panels(len(summary["panels"]))
-    for ax, (group, learners) in zip(axes, summary["panels"].items(), strict=True):
-        curves = {}
-        for method, found in learners.items():
-            ends = [found["regret"][end] for end in ("mean", "low", "high")]
-            curves[NAMES[method]] = tuple(np.maximum(np.array(ends, dtype=float), 0.0))
-        some = next(iter(learners.values()))["regret"]
-        plot.plot_curves(
-            curves,
-            range(1, len(some["mean"]) + 1),
-            xlabel="episode",
-            ylabel="regret" if ax is axes[0] else "",
-            title=f"{group}, {some['runs']} runs",
-            log=1e-6,
-            ax=ax,
-        )
-        # A single run has no interval, and a game without regret nothing above zero.
-        ax.set_ylim(0, 3 * max(float(np.nanmax(curve)) for curve in curves.values()) or None)
-    plot.legend_below(axes)
-    return plot.save(axes[0], path)
-
-
 PROPOSITION_1 = Figure(
     number=NAME,
     title="Proposition 1: where the regret vanishes, and where nothing can be learnt",
@@ -274,5 +247,5 @@ PROPOSITION_1 = Figure(
     compute=compute,
     summarise=summarise_runs,
     judge=judge,
-    draw=draw,
+    draw=partial(draw_regrets, names=NAMES, ylabel="regret", log=1e-6),
 )

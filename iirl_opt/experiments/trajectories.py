@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.learning import SMALL_MAZE, late, summarise_regrets
+from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
@@ -140,31 +139,6 @@ def _percent(summary: Summary) -> str:
     return f"{summary.mean:.1%} [{summary.low:.1%}, {summary.high:.1%}]"
 
 
-def draw(summary: Mapping[str, Any], path: Path) -> Path:
-    """Draw a panel for each game family: mean regret by episode, with its interval."""
-    from iirl_opt import plot
-
-    axes = plot.panels(len(summary["panels"]))
-    for ax, (name, learners) in zip(axes, summary["panels"].items(), strict=True):
-        regrets = {NAMES[method]: found["regret"] for method, found in learners.items()}
-        some = next(iter(regrets.values()))
-        plot.plot_curves(
-            {
-                title: tuple(regret[end] for end in ("mean", "low", "high"))
-                for title, regret in regrets.items()
-            },
-            range(1, len(some["mean"]) + 1),
-            xlabel="episode",
-            ylabel="regret, as a share of V*" if ax is axes[0] else "",
-            title=f"{name}, {some['runs']} runs",
-            ax=ax,
-        )
-        means = [mean for regret in regrets.values() for mean in regret["mean"]]
-        ax.set_ylim(min(0.0, *means), 1.5 * max(means))
-    plot.legend_below(axes)
-    return plot.save(axes[0], path)
-
-
 FIGURE_4 = Figure(
     number=4,
     title="Suboptimal responses and partial information: regret by episode",
@@ -176,5 +150,5 @@ FIGURE_4 = Figure(
     compute=compute,
     summarise=summarise_regrets,
     judge=judge,
-    draw=draw,
+    draw=partial(draw_regrets, names=NAMES),
 )

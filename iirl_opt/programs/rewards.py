@@ -645,40 +645,6 @@ class FeasibleRewards(RewardSet):
         goal = cp.Maximize(goal.args[0] - sum(costs))
         return cp.Problem(goal, limits + where.constraints(r)), r
 
-    def random_vertex(
-        self,
-        rng: np.random.Generator,
-        *,
-        joint: bool = False,
-        domain: RewardDomain | None = None,
-        solver: Solver | None = None,
-        tries: int = 10,
-        spread: float = 1e-6,
-        slack: float | None = None,
-    ) -> RewardSolution:
-        """Return a non-constant reward of the set that maximises a random objective.
-
-        The objective is uniform on (−1, 1)^S. A constant reward is a frequent answer (in an ideal
-        environment about half the time), so constants are drawn again, `tries` times in all.
-
-        Parameters
-        ----------
-        joint : look among joint rewards (S, A, B) in place of state rewards.
-        spread : a reward is constant when max r − min r is at most this times its largest entry.
-        slack : the price of violations, as for `maximise`.
-
-        Raises
-        ------
-        OnlyConstantRewards
-            Every try brought a constant: the observations are uninformative, or contradict each
-            other (see `explain_infeasibility`).
-
-        **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
-        """
-        chosen: RewardSet = self if slack is None else _Priced(self, check_price(slack))
-        draw = super().random_vertex if chosen is self else chosen.random_vertex
-        return draw(rng, joint=joint, domain=domain, solver=solver, tries=tries, spread=spread)
-
     def widths(
         self,
         directions: ArrayLike | None = None,
@@ -857,33 +823,6 @@ class FeasibleRewards(RewardSet):
     def _rows(self, joint: bool) -> Iterator[tuple[int, _Episode, tuple[_Rows, _Rows]]]:
         for t, episode in self._distinct():
             yield t, episode, episode.joint_rows if joint else episode.state_rows
-
-
-@dataclass(frozen=True, eq=False)
-class _Priced(RewardSet):
-    """All rewards, those that violate observations at a price."""
-
-    feasible: FeasibleRewards
-    price: float
-
-    @property
-    def game(self) -> TwoAgentMDP:  # type: ignore[override]
-        return self.feasible.game
-
-    def lifted(self, r: cp.Expression) -> Lifted:
-        return self.feasible.lifted(r)
-
-    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
-        return self.feasible.explicit_rows(joint=joint)
-
-    def maximise(
-        self,
-        objective: ArrayLike,
-        *,
-        domain: RewardDomain | None = None,
-        solver: Solver | None = None,
-    ) -> RewardSolution:
-        return self.feasible.maximise(objective, domain=domain, solver=solver, slack=self.price)
 
 
 class _Cuts(NamedTuple):

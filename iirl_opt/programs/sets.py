@@ -248,6 +248,7 @@ class RewardSet(ABC):
         solver: Solver | None = None,
         tries: int = 10,
         spread: float = 1e-6,
+        **options: Any,
     ) -> RewardSolution:
         """Return a non-constant reward of the set that maximises a random objective.
 
@@ -258,11 +259,13 @@ class RewardSet(ABC):
         ----------
         joint : look among joint rewards (S, A, B) in place of state rewards.
         spread : a reward is constant when max r − min r is at most this times its largest entry.
+        options : others of the set's own `maximise`, such as the `slack` of feasible rewards.
 
         Raises
         ------
         OnlyConstantRewards
-            Every try brought a constant: the observations are uninformative.
+            Every try brought a constant: the observations are uninformative, or contradict each
+            other (see `FeasibleRewards.explain_infeasibility`).
 
         **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
         """
@@ -270,7 +273,8 @@ class RewardSet(ABC):
             raise InvalidArgument("tries", f"is {tries}", "at least 1", tries)
         shape = self.game.shape if joint else (self.game.n_states,)
         for _ in range(tries):
-            found = self.maximise(rng.uniform(-1, 1, shape), domain=domain, solver=solver)
+            objective = rng.uniform(-1, 1, shape)
+            found = self.maximise(objective, domain=domain, solver=solver, **options)
             if found.spread > spread * np.abs(found.reward).max():
                 return found
         raise OnlyConstantRewards(tries, spread)

@@ -82,8 +82,6 @@ def test_all_learners_of_a_figure_meet_the_same_games(scale):
 
 def test_the_picture_shows_nothing_below_zero(tmp_path):
     pytest.importorskip("matplotlib")
-    from iirl_opt.experiments.learning import draw
-
     curves = {"algorithm-1": FALLING, "active": 0 * FALLING, "max-margin-fixed": FLAT}
-    path = draw(summarise_regrets(results(curves)), tmp_path / "figure.png")
+    path = FIGURE_3.draw(summarise_regrets(results(curves)), tmp_path / "figure.png")
     assert path.read_bytes().startswith(b"\x89PNG")
