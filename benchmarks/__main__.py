@@ -2,7 +2,7 @@
 
 Every peer is timed in the same process and run as ours, in turn, so that the ratios hold when the
 speed of the machine drifts; absolute times are for orientation. Names: planning, compile, learning,
-active, cuts, live.
+active, certificates, cuts, live.
 """
 
 from __future__ import annotations
@@ -201,6 +201,42 @@ def active() -> list[Row]:
     return rows
 
 
+def certificates() -> list[Row]:
+    """Compare the regret certificate with the exact worst regret on 200 instances of six states."""
+    worst: list[float] = []
+    upper: dict[bool, list[float]] = {False: [], True: []}
+    ms: dict[bool, list[float]] = {False: [], True: []}
+    for seed in range(50):
+        game, truth = iirl.random_game(6, 2, 2, seed=seed)
+        for episode in iirl.interact(iirl.ActiveIRL(game, seed=seed), truth, 24):
+            if episode.number not in (3, 9, 15, 24):
+                continue
+            known = episode.learner.known
+            worst.append(iirl.worst_regret(known, episode.pi1).value)
+            for tighten, bounds in upper.items():
+                began = time.perf_counter()
+                bounds.append(iirl.regret_bound(known, episode.pi1, tighten=tighten).upper)
+                ms[tighten].append(1e3 * (time.perf_counter() - began))
+    exact, zero = np.array(worst), 1e-7
+    rows = []
+    for tighten, bounds in upper.items():
+        bound = np.array(bounds)
+        loose = bound[exact > zero] / exact[exact > zero]
+        rows.append(
+            {
+                "game": "tightened" if tighten else "plain",
+                "instances": len(bound),
+                "below the exact one": np.count_nonzero(bound < exact - zero),
+                "exact zero": np.count_nonzero(exact <= zero),
+                "both zero": np.count_nonzero((bound <= zero) & (exact <= zero)),
+                "bound/exact, median": float(np.median(loose)),
+                "90 %": float(np.quantile(loose, 0.9)),
+                "ms": median(ms[tighten]),
+            }
+        )
+    return rows
+
+
 def explicit(feasible: iirl.FeasibleRewards, objective: np.ndarray) -> None:
     """Maximise over Corollary 1 as printed, with (I − γP)^-1 in every row."""
     game = feasible.game
@@ -304,6 +340,7 @@ SUITES: dict[str, Callable[[], list[Row]]] = {
     "compile": compile_overhead,
     "learning": learning,
     "active": active,
+    "certificates": certificates,
     "cuts": cuts,
     "live": live,
 }
