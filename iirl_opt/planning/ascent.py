@@ -41,6 +41,7 @@ from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.values import DENSE_STATES
+from iirl_opt.planning.enumeration import digits
 from iirl_opt.planning.iteration import (
     Evaluated,
     accepted_change,
@@ -247,8 +248,8 @@ def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
     value, policy = -np.inf, np.empty(problem.game.shape[:2])
     step = max(1, LARGEST_GRID // (10 * policy.size))
     for at in range(0, total, step):
-        index = np.unravel_index(np.arange(at, min(at + step, total)), per_state)
-        block = np.stack([row[i] for row, i in zip(rows, index, strict=True)], axis=1)
+        index = digits(np.arange(at, min(at + step, total)), per_state)
+        block = np.stack([row[i] for row, i in zip(rows, index.T, strict=True)], axis=1)
         scores = problem.replies(block).values @ problem.game.start
         if scores.max() > value:
             value, policy = float(scores.max()), block[int(scores.argmax())]

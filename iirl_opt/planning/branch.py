@@ -31,6 +31,7 @@ from iirl_opt.planning.enumeration import (
     enumerate_commitments,
 )
 from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.tree import TreeRecorder
 
 __all__ = ["branch_and_bound", "search"]
 
@@ -46,6 +47,7 @@ def branch_and_bound(
     gap: float = 1e-9,
     time_limit: float | None = None,
     leaf: int = LEAF,
+    record: bool = False,
 ) -> Search:
     """Return the best allowed deterministic commitment, and a bound on all of them.
 
@@ -58,6 +60,8 @@ def branch_and_bound(
     time_limit : seconds after which the incumbent is returned with the bound proved so far; the
         root is always bounded and its optimistic commitment evaluated.
     leaf : boxes of so many commitments are enumerated.
+    record : keep the tree in `Search.tree`, for a certificate; then boxes are branched on down to
+        single commitments, and `leaf` plays no part.
 
     Raises
     ------
@@ -81,11 +85,12 @@ def branch_and_bound(
         raise InvalidArgument("leaf", f"is {leaf}", "an integer ≥ 1", leaf)
     if not gap >= 0:
         raise InvalidArgument("gap", f"is {gap}", "a number ≥ 0", gap)
-    tree = _Tree(problem, check_weights(problem.game, start), gap, leaf)
+    recorder = TreeRecorder() if record else None
+    tree = _Tree(problem, check_weights(problem.game, start), gap, 1 if record else leaf, recorder)
     began = time.perf_counter()
     if incumbent is not None:
         tree.evaluate(_check_actions(problem, incumbent)[None])
-    tree.add(tree.relaxation.bound(problem.allowed[None]))
+    tree.begin()
     tree.climb()
     while tree.heap and tree.bound > tree.best + tree.tolerance:
         if time_limit is not None and time.perf_counter() - began > time_limit:
@@ -101,6 +106,7 @@ def branch_and_bound(
         nodes=tree.nodes,
         seconds=time.perf_counter() - began,
         complete=bound <= tree.best + tree.tolerance,
+        tree=None if recorder is None else recorder.tree(),
     )
 
 
@@ -130,13 +136,14 @@ class _Tree:
     weights: Array
     gap: float
     leaf: int
+    recorder: TreeRecorder | None = None
     best: float = -np.inf
     actions: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     values: Array = field(default_factory=lambda: np.empty(0))
     cut: float = -np.inf
     nodes: int = 0
     evaluated: int = 0
-    heap: list[tuple[float, int, Box, int]] = field(default_factory=list)
+    heap: list[tuple[float, int, Box, int, int]] = field(default_factory=list)
     ids: Iterator[int] = field(default_factory=count)
 
     def __post_init__(self) -> None:
@@ -173,25 +180,32 @@ class _Tree:
             near[np.arange(len(states)), states] = actions
             self.evaluate(near)
 
-    def add(self, boxes: Box) -> None:
+    def begin(self) -> None:
+        """Bound the whole problem."""
+        root = self.relaxation.bound(self.problem.allowed[None])
+        self.add(root, np.zeros(1, int) if self.recorder is None else self.recorder.root(root))
+
+    def add(self, boxes: Box, numbers: Integers) -> None:
         """Evaluate the optimistic commitments of boxes and keep those worth opening."""
         self.evaluate(boxes.actions)
         self.nodes += len(boxes.mask)
         bounds = boxes.w_hi @ self.weights
         for i in np.flatnonzero(bounds > self.best + self.tolerance):
-            heappush(self.heap, (-float(bounds[i]), next(self.ids), boxes, int(i)))
+            heappush(self.heap, (-float(bounds[i]), next(self.ids), boxes, int(i), int(numbers[i])))
         closed = bounds[bounds <= self.best + self.tolerance]
         self.cut = max(self.cut, float(closed.max(initial=-np.inf)))
 
     def expand(self) -> None:
         """Open the most promising boxes: enumerate the small ones, branch on the others."""
         taken: list[tuple[Box, int]] = []
+        numbers: list[int] = []
         while self.heap and len(taken) < BATCH:
-            bound, _, boxes, i = heappop(self.heap)
+            bound, _, boxes, i, number = heappop(self.heap)
             if -bound <= self.best + self.tolerance:
                 self.cut = max(self.cut, -bound)
                 break
             taken.append((boxes, i))
+            numbers.append(number)
         if not taken:
             return
         parents = Box.stack([boxes.take([i]) for boxes, i in taken])
@@ -202,8 +216,16 @@ class _Tree:
                 self.evaluate(rows)
         if not small.all():
             wide = parents.take(np.flatnonzero(~small))
-            masks, of = _children(wide.mask, self._states(wide))
-            self.add(self.relaxation.bound(masks, wide.take(of)))
+            states = self._states(wide)
+            masks, of = _children(wide.mask, states)
+            boxes = self.relaxation.bound(masks, wide.take(of))
+            parents = np.array(numbers)[~small][of]
+            self.add(
+                boxes,
+                parents
+                if self.recorder is None
+                else self.recorder.branch(boxes, parents, states[of]),
+            )
 
     def _states(self, boxes: Box) -> Integers:
         """Return the state to branch on in each box, (N,)."""

@@ -9,7 +9,7 @@ commitments returns: the best one found, and a bound that no other exceeds.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -21,8 +21,9 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats, deterministic_policy
 from iirl_opt.planning.bounds import value_bounds
 from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.tree import SearchTree
 
-__all__ = ["LIMIT", "Search", "check_weights", "commitments", "enumerate_commitments"]
+__all__ = ["LIMIT", "Search", "check_weights", "commitments", "digits", "enumerate_commitments"]
 
 # Commitments beyond which an enumeration is refused unless asked for: some minutes of work.
 LIMIT = 2_000_000
@@ -45,6 +46,7 @@ class Search:
     nodes : boxes of commitments that were bounded (0 in an enumeration).
     seconds : wall-clock time.
     complete : whether the search ended by itself, so that `actions` is best (within its tolerance).
+    tree : of a branch and bound that was asked to keep it.
     """
 
     actions: Integers
@@ -55,6 +57,7 @@ class Search:
     nodes: int
     seconds: float
     complete: bool
+    tree: SearchTree | None = None
 
     @property
     def gap(self) -> float:
@@ -79,12 +82,26 @@ def commitments(allowed: ArrayLike, block: int = BLOCK) -> Iterator[Integers]:
     while first > 0 and size * len(choices[first - 1]) <= max(block, 1):
         first -= 1
         size *= len(choices[first])
-    tail = np.array(np.meshgrid(*choices[first:], indexing="ij"), dtype=np.int64)
-    tail = tail.reshape(len(choices) - first, -1).T if first < len(choices) else tail.reshape(1, 0)
+    late = choices[first:]
+    places = digits(np.arange(size), [len(choice) for choice in late])
+    tail = np.empty(places.shape, dtype=np.int64)
+    for at, choice in enumerate(late):
+        tail[:, at] = choice[places[:, at]]
     for head in product(*(row.tolist() for row in choices[:first])):
         rows = np.empty((len(tail), len(choices)), dtype=np.int64)
         rows[:, :first], rows[:, first:] = head, tail
         yield rows
+
+
+def digits(numbers: Integers, bases: Sequence[int]) -> Integers:
+    """Return the digits (K, n) of numbers (K,) in a system of n bases, the last turning fastest.
+
+    (NumPy's grids and indices end at 32 or 64 axes; games do not.)
+    """
+    found = np.empty((len(numbers), len(bases)), dtype=np.int64)
+    for at in range(len(bases) - 1, -1, -1):
+        numbers, found[:, at] = np.divmod(numbers, bases[at])
+    return found
 
 
 def enumerate_commitments(

@@ -105,6 +105,7 @@ class Commitment:
         those that respect the constraints.
     method : what found it.
     converged : whether an approximate value iteration came to rest; None of other methods.
+    problem : what it is a commitment in: game, rewards, follower, tie rule, allowed actions.
     """
 
     policy: Array
@@ -113,6 +114,7 @@ class Commitment:
     values: Array
     guarantee: Guarantee
     residual: float
+    problem: CommitmentProblem
     solved: Solved | None = None
     bound: float | None = None
     among: Literal["all", "deterministic", "admissible"] = "all"
@@ -186,7 +188,7 @@ class StackelbergCommitment:
         solved = solve(self.problem(), solver)
         mass = np.array(self.measure.variable.value).reshape(self.game.n_states, -1)
         optimum = policy_iteration(self.game, self.reward, start=mass.argmax(axis=1))
-        return _commitment(self.game, optimum, solved)
+        return _commitment(CommitmentProblem(self.game, self.reward), optimum, solved)
 
 
 def commit(
@@ -298,7 +300,7 @@ def _lemma_2(problem: CommitmentProblem, method: Method, solver: Solver | None) 
             return StackelbergCommitment(game, reward).solve(solver)
         return _admissible(problem, {}, method, None, solver)
     if problem.allowed.all():
-        return _commitment(game, modified_policy_iteration(game, reward))
+        return _commitment(problem, modified_policy_iteration(game, reward))
     best = evaluated(problem, joint_leader_policy(problem))
     return _made(problem, best.policy, best.reply, bound=best.value, among="all")
 
@@ -501,6 +503,7 @@ def _made(
         values=reply.values,
         guarantee=guarantee,
         residual=float(np.abs(best - reply.values).max()),
+        problem=problem,
         solved=solved,
         bound=bound,
         among=among,
@@ -514,7 +517,10 @@ def _accepted(problem: CommitmentProblem) -> float:
     return accepted_gap(problem.reward, problem.game.discount)
 
 
-def _commitment(game: TwoAgentMDP, optimum: Optimum, solved: Solved | None = None) -> Commitment:
+def _commitment(
+    problem: CommitmentProblem, optimum: Optimum, solved: Solved | None = None
+) -> Commitment:
+    game = problem.game
     leader, follower = np.divmod(optimum.actions, game.n_follower_actions)
     value = float(game.start @ optimum.values)
     return Commitment(
@@ -524,6 +530,7 @@ def _commitment(game: TwoAgentMDP, optimum: Optimum, solved: Solved | None = Non
         values=optimum.values,
         guarantee=Guarantee.EXACT if optimum.error == 0.0 else Guarantee.BOUND,
         residual=optimum.residual,
+        problem=problem,
         solved=solved,
         bound=value + optimum.error,
         method="policy-iteration" if solved is None else "program",

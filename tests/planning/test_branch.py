@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from exhaustive import FOLLOWERS, all_values, random_problem
+from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -150,3 +150,25 @@ def test_search_enumerates_where_the_follower_has_no_bounds():
     found = search(problem)
     assert (found.nodes, found.evaluated) == (0, 16)
     assert found.value == pytest.approx((all_values(problem) @ game.start).max())
+
+
+@pytest.mark.parametrize("kind", FOLLOWERS)
+def test_a_recorded_tree_holds_every_commitment_once_below_its_bound(kind):
+    for seed in range(6):
+        problem = random_problem(seed, kind, states=4)
+        found, plain = branch_and_bound(problem, record=True), branch_and_bound(problem)
+        tree = found.tree
+        assert found.value == pytest.approx(plain.value, abs=1e-9)
+        assert set(tree.leaf) == set(range(len(tree.parent))) - set(tree.parent)
+        rows = np.array(every_commitment(problem))
+        states = np.arange(rows.shape[1])
+        inside = tree.mask[:, states, rows].all(axis=-1)  # (L, K)
+        assert (inside.sum(axis=0) == 1).all()
+        values = all_values(problem)
+        assert (values <= tree.w_hi[inside.argmax(axis=0)] + 1e-7).all()
+        for leaf, node in zip(tree.mask, tree.leaf, strict=True):
+            mask = problem.allowed.copy()
+            while tree.parent[node] >= 0:  # what the branches say is what the mask says
+                mask[tree.state[node]] = np.eye(mask.shape[1])[tree.action[node]]
+                node = tree.parent[node]
+            assert (mask == leaf).all()

@@ -86,3 +86,13 @@ def test_weights_that_are_none_are_refused(start):
     game, reward = random_game(3, 2, 2, seed=1)
     with pytest.raises(InvalidArgument, match="start"):
         enumerate_commitments(CommitmentProblem(game, reward), start=start)
+
+
+@pytest.mark.parametrize("states", [32, 33, 64, 65, 70])
+def test_games_of_any_number_of_states_are_counted(states):
+    allowed = np.zeros((states, 2), dtype=bool)
+    allowed[:, 1] = True
+    allowed[[3, states - 1], 0] = True
+    rows = np.concatenate(list(commitments(allowed)))
+    assert rows[:, [3, states - 1]].tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert (np.delete(rows, [3, states - 1], axis=1) == 1).all()
