@@ -162,7 +162,7 @@ _HOME: dict[str, tuple[str, ...]] = {
     ),
     "iirl_opt.programs.convergence": ("ConvergenceCondition", "convergence_condition"),
     "iirl_opt.learn.active": ("ActiveIRL",),
-    "iirl_opt.learn.exact": ("exact_optimum",),
+    "iirl_opt.game.exact": ("exact_optimum",),
     "iirl_opt.learn.limits": ("Distinction", "indistinguishable", "one_answer"),
     "iirl_opt.learn.bayesian.evidence": ("Evidence",),
     "iirl_opt.learn.bayesian.families": (
@@ -225,6 +225,7 @@ if TYPE_CHECKING:
     from iirl_opt.claims import *  # noqa: F403
     from iirl_opt.errors import *  # noqa: F403
     from iirl_opt.follower import *  # noqa: F403
+    from iirl_opt.game.exact import *  # noqa: F403
     from iirl_opt.game.generate import *  # noqa: F403
     from iirl_opt.game.graph import *  # noqa: F403
     from iirl_opt.game.grid import *  # noqa: F403
@@ -242,7 +243,6 @@ if TYPE_CHECKING:
     from iirl_opt.learn.bayesian.priors import *  # noqa: F403
     from iirl_opt.learn.bayesian.proposals import *  # noqa: F403
     from iirl_opt.learn.bayesian.sampling import *  # noqa: F403
-    from iirl_opt.learn.exact import *  # noqa: F403
     from iirl_opt.learn.interactive import *  # noqa: F403
     from iirl_opt.learn.limits import *  # noqa: F403
     from iirl_opt.learn.strategies import *  # noqa: F403

@@ -508,7 +508,7 @@ def show(
         "follower_actions": game.n_follower_actions,
         "transitions": game.n_transitions,
         "density": game.n_transitions / (game.n_states**2 * game.n_choices),
-        "rational": game.rational is not None,
+        "rational": game.is_rational,
         "leader_influence": influence[0],
         "follower_influence": influence[1],
         "start_states": int(np.count_nonzero(game.start)),

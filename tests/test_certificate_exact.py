@@ -33,15 +33,6 @@ from iirl_opt.certificate import (
     witness,
 )
 from iirl_opt.certificate.base import digest_of
-from iirl_opt.certificate.exact import (
-    as_fractions,
-    as_reals,
-    echelon,
-    eliminate,
-    rational_policy,
-    solve,
-    solve_near,
-)
 from iirl_opt.errors import (
     FileProblem,
     Infeasible,
@@ -50,6 +41,9 @@ from iirl_opt.errors import (
     InvalidReward,
     NotExact,
 )
+from iirl_opt.exact.linear import echelon, eliminate, solve, solve_near
+from iirl_opt.exact.numbers import as_fractions, as_reals
+from iirl_opt.game.policy import rational_policy
 from iirl_opt.game.values import follower_reward
 
 # Instances
@@ -668,7 +662,7 @@ def test_angles_of_one_and_two_states_are_zero(n: int) -> None:
 
 def test_without_a_discount_the_strict_test_shows_nothing() -> None:
     game, psi, w = strict(3, Fraction(1, 10))
-    myopic = iirl.TwoAgentMDP(game.rational.rows.kernel(3), 0, follower_actions=2)
+    myopic = iirl.TwoAgentMDP(game.rational.rows.weights(), 0, follower_actions=2)
     with pytest.raises(InvalidArgument, match="the discount is positive"):
         angle_bound(myopic, psi, w)
 

@@ -13,7 +13,7 @@ import iirl_opt
 
 PACKAGE = Path(iirl_opt.__file__).parent
 
-LAYERS = ["errors", "game", "follower", "observation", "planning", "certificate", "solver"]
+LAYERS = ["errors", "exact", "game", "follower", "observation", "planning", "certificate", "solver"]
 LAYERS += [
     "solver",
     "programs",
@@ -26,7 +26,18 @@ LAYERS += [
     "experiments",
 ]
 LAYERS += ["cli"]
-GAME = ["policy", "labels", "kernel", "mdp", "values", "store", "graph", "grid", "generate"]
+GAME = [
+    "policy",
+    "labels",
+    "kernel",
+    "mdp",
+    "values",
+    "exact",
+    "store",
+    "graph",
+    "grid",
+    "generate",
+]
 
 # Where alone a library may be imported.
 HOMES = {
@@ -216,7 +227,7 @@ problem.solve(), cp.Problem(objective).solve(), model.problem.solve(), chain.sol
     }
 
 
-@pytest.mark.parametrize("name", [name for name in INNER if not inside(name, ["solver"])])
+@pytest.mark.parametrize("name", [name for name in INNER if not inside(name, ["exact", "solver"])])
 def test_programs_are_solved_in_one_place(name):
     assert list(doors(TREES[name], set(solving_classes()))) == []
 

@@ -63,7 +63,7 @@ def test_transitions_make_a_rational_game(tmp_path: Path) -> None:
     expected[0, :, 0] = [0.25, 0.75]
     expected[0, :, 1, 0] = expected[1, :, :, 1] = 1
     np.testing.assert_array_equal(model.game.kernel, expected)
-    assert model.game.rational is not None
+    assert model.game.is_rational
     np.testing.assert_array_equal(model.game.start, [1, 0])
     np.testing.assert_array_equal(model.truth, [0, 1])
     assert isinstance(model.follower, OptimalFollower)

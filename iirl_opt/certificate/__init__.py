@@ -18,7 +18,6 @@ it can be sent to somebody who trusts neither the solver nor this library's prog
 """
 
 from iirl_opt.certificate.base import Certificate, Check, read_certificate
-from iirl_opt.certificate.exact import NotRepaired
 from iirl_opt.certificate.halfspaces import affine_halfspaces, cone_halfspaces
 from iirl_opt.certificate.inclusion import Inclusion, inclusion
 from iirl_opt.certificate.instance import Instance, SparseRows
@@ -34,7 +33,6 @@ __all__ = [
     "Inclusion",
     "Infeasibility",
     "Instance",
-    "NotRepaired",
     "Optimality",
     "PolicyImprovement",
     "SparseRows",

@@ -20,9 +20,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.certificate.exact import NotRepaired, as_reals
 from iirl_opt.certificate.instance import Instance, Numbers, SparseRows, is_finite, zero_if
 from iirl_opt.errors import FileProblem, NotExact
+from iirl_opt.exact.linear import NotRepaired
+from iirl_opt.exact.numbers import as_reals
 
 __all__ = ["Certificate", "Check", "Conditions", "digest_of", "in_words", "read_certificate"]
 

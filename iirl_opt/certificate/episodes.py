@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.certificate.exact import solve
 from iirl_opt.certificate.instance import Numbers, largest
+from iirl_opt.exact.linear import solve
 
 __all__ = ["Episode", "combined", "explicit_rows", "on_reward", "policy_residuals"]
 

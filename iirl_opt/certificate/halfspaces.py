@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.exact import as_fractions, as_reals
 from iirl_opt.certificate.instance import SparseRows
 from iirl_opt.errors import InvalidArgument, InvalidReward
+from iirl_opt.exact.numbers import as_fractions, as_reals
 
 __all__ = ["affine_halfspaces", "centred", "cone_halfspaces"]
 

@@ -34,11 +34,12 @@ from iirl_opt.certificate.episodes import (
     on_reward,
     policy_residuals,
 )
-from iirl_opt.certificate.exact import NotRepaired, as_fractions, as_reals, solve_near
 from iirl_opt.certificate.halfspaces import affine_halfspaces, cone_halfspaces
 from iirl_opt.certificate.instance import Instance, Numbers, SparseRows, largest
 from iirl_opt.certificate.rewards import best, stacked
 from iirl_opt.errors import IIRLError, InvalidArgument
+from iirl_opt.exact.linear import NotRepaired, solve_near
+from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
 

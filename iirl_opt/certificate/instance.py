@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.certificate.exact import ExactRows, FloatRows, as_fractions, as_reals
+from iirl_opt.exact.numbers import as_fractions, as_reals
+from iirl_opt.exact.rows import ExactRows, FloatRows
 from iirl_opt.game.kernel import Matrix, fingerprint
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -127,7 +128,7 @@ class Instance:
         n_states, n_a, n_b = game.shape
         exact: dict[str, Any] = {}
         # A probability too small for a float has no place in the layout of the float matrix.
-        if game.rational is not None and game.rational.rows.indices.size == rows.indices.size:
+        if game.rational.rows.indices.size == rows.indices.size:
             exact = {
                 "numerators": game.rational.rows.numerators.astype(object),
                 "denominators": game.rational.rows.denominators.astype(object),

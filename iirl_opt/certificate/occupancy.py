@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.certificate.base import Certificate, Conditions, in_words
-from iirl_opt.certificate.exact import as_fractions, as_reals, solve, solve_near
 from iirl_opt.certificate.instance import Numbers, largest
 from iirl_opt.errors import NotExact
+from iirl_opt.exact.linear import solve, solve_near
+from iirl_opt.exact.numbers import as_fractions, as_reals
 
 __all__ = ["Infeasibility", "Optimality"]
 

@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.base import Certificate, Conditions
 from iirl_opt.certificate.episodes import policy_residuals
-from iirl_opt.certificate.exact import as_reals, rational_policy, solve
 from iirl_opt.certificate.instance import Instance, Numbers, largest
 from iirl_opt.certificate.rewards import best, outside, read_reward
 from iirl_opt.errors import InvalidPolicy
+from iirl_opt.exact.linear import solve
+from iirl_opt.exact.numbers import as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import check_policy, joint_policy
+from iirl_opt.game.policy import check_policy, joint_policy, rational_policy
 
 __all__ = ["PolicyImprovement", "policy_improvement"]
 
@@ -165,12 +166,10 @@ def _joint(
     if isinstance(policy, tuple):
         pi1, pi2 = game.check_leader_policy(policy[0]), game.check_follower_policy(policy[1])
         if exact:
-            return np.asarray(
-                rational_policy(pi1, what)[:, :, None] * rational_policy(pi2, what)[:, None, :]
-            )
+            return np.asarray(rational_policy(pi1)[:, :, None] * rational_policy(pi2)[:, None, :])
         return joint_policy(pi1, pi2)
     checked = check_policy(policy, game.shape, name=what, states=game.states)
-    return rational_policy(checked, what) if exact else checked
+    return rational_policy(checked) if exact else checked
 
 
 def _values(n: Numbers, reward: Vector, policy: Vector) -> Vector:

@@ -21,10 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.base import Certificate, Conditions
 from iirl_opt.certificate.episodes import Episode, explicit_rows, policy_residuals
-from iirl_opt.certificate.exact import as_fractions, as_reals, rational_policy, solve_near
 from iirl_opt.certificate.instance import Instance, Numbers, largest
 from iirl_opt.errors import InvalidArgument, NotExact
+from iirl_opt.exact.linear import solve_near
+from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.policy import rational_policy
 from iirl_opt.game.values import check_reward
 from iirl_opt.observation import Observation
 
@@ -223,7 +225,7 @@ def stacked(
     try:
         names = ("a commitment", "a response")
         exact = [
-            rational_policy(part.reshape(-1, part.shape[-1]), name).reshape(part.shape)
+            rational_policy(part.reshape(-1, part.shape[-1])).reshape(part.shape)
             for part, name in zip(floats, names, strict=True)
         ]
     except NotExact as problem:

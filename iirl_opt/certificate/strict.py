@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.base import Certificate, Conditions
-from iirl_opt.certificate.exact import as_fractions, as_reals, solve
 from iirl_opt.certificate.instance import Instance, Numbers, largest
 from iirl_opt.certificate.rewards import best
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.linear import solve
+from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 
 __all__ = ["AngleBound", "angle_bound"]

@@ -197,7 +197,7 @@ def read_claims(path: str | Path) -> tuple[Claim, ...]:
 def describe(instance: Any) -> str:
     """Return an instance in words: its fields, with games written as exact kernels."""
     if isinstance(instance, TwoAgentMDP):
-        if instance.rational is None:
+        if not instance.is_rational:
             return repr(instance)
         rows = describe(kernel_of(instance))
         return f"game(kernel={rows}, discount={instance.rational.discount})"

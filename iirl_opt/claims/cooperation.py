@@ -94,7 +94,6 @@ def _from_start(at: Case) -> list[tuple[Exact, Exact]]:
 
 
 def _start(at: Case) -> Exact:
-    assert at.game.rational is not None  # as in every case
     return np.array(at.game.rational.start, dtype=object)
 
 

@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import NotExact
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = [
@@ -64,15 +63,11 @@ def exact(numbers: ArrayLike) -> Exact:
 
 def discount_of(game: TwoAgentMDP) -> Fraction:
     """Return the exact discount of a rational game."""
-    if game.rational is None:
-        raise NotExact("game")
     return game.rational.discount
 
 
 def kernel_of(game: TwoAgentMDP) -> Exact:
     """Return the exact kernel (S, A, B, S) of a rational game."""
-    if game.rational is None:
-        raise NotExact("game")
     n_rows = game.n_states * game.n_choices
     kernel = np.full((n_rows, game.n_states), Fraction(0))
     for i in range(n_rows):

@@ -23,10 +23,10 @@ from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import NAMES, draw_regrets, late, make_learner
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import OptimalFollower
+from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.learn.exact import exact_optimum
 from iirl_opt.learn.interactive import interact
 from iirl_opt.learn.limits import indistinguishable
 from iirl_opt.library import read_model
@@ -102,7 +102,6 @@ def _instance(cell: Cell) -> tuple[TwoAgentMDP, Array, float | None]:
 
 def _all_optimal(game: TwoAgentMDP, truth: Array, played: Sequence[Array]) -> bool:
     """Return whether all commitments are deterministic and, in rational arithmetic, optimal."""
-    assert game.rational is not None  # as are all games here
     start = np.array(game.rational.start, dtype=object)
     best = start @ exact_optimum(game, truth).values
     distinct = {pi1.tobytes(): pi1 for pi1 in played}.values()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, IIRLError, InvalidValue, UnknownLabel
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -27,7 +28,6 @@ from iirl_opt.follower import (
 from iirl_opt.formats import dpomdp, model
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
-from iirl_opt.game.kernel import as_fraction
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import from_labels
@@ -354,8 +354,8 @@ def _environment(path: Path, table: model.Game, test: model.Environment, gamma: 
         )
     mdp = environment.mdp
     named = MDP(
-        mdp.matrix if mdp.rational is None else mdp.rational.rows.kernel(mdp.n_states),
-        mdp.discount if mdp.rational is None else mdp.rational.discount,
+        mdp.rational.rows.weights() if mdp.is_rational else mdp.matrix,
+        mdp.rational.discount,
         states=states,
         actions=("b1", "b2"),
     )

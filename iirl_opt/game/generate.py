@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.kernel import as_fraction
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["random_game"]

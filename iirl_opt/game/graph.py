@@ -37,7 +37,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
-from iirl_opt.game.kernel import LARGEST, RationalRows, as_fraction
+from iirl_opt.exact.numbers import as_fraction
+from iirl_opt.exact.rows import ExactRows
+from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import check_reward
@@ -171,14 +173,11 @@ def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     """
     if None in game.states:
         raise InvalidArgument("states", "contain None", "any other label, for networkx", None)
-    exact = game.rational
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph(
-        discount=game.discount if exact is None else exact.discount,
+        discount=game.exact_discount,
         start={
             state: weight
-            for state, weight in zip(
-                game.states, game.start.tolist() if exact is None else exact.start, strict=True
-            )
+            for state, weight in zip(game.states, game.exact_start, strict=True)
             if weight > 0
         },
         leader_actions=tuple(game.leader_actions),
@@ -188,8 +187,8 @@ def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     choices = list(product(game.states, game.leader_actions, game.follower_actions))
     row, column, weight = _transitions(game)
     numbers = weight.tolist()
-    if exact is not None:
-        totals = exact.rows.denominators[row].tolist()
+    if game.is_rational:
+        totals = game.rational.rows.denominators[row].tolist()
         numbers = [Fraction(n, total) for n, total in zip(numbers, totals, strict=True)]
     for i, j, probability in zip(row.tolist(), column.tolist(), numbers, strict=True):
         state, leader, follower = choices[i]
@@ -221,7 +220,7 @@ def reachable(
         allowed &= (game.check_follower_policy(pi2) > 0)[:, None, :]
     row, column, _ = _transitions(game)
     used = allowed.ravel()[row]
-    start = game.start if game.rational is None else game.rational.start
+    start = game.exact_start
     return _search(row[used] // game.n_choices, column[used], np.array([p > 0 for p in start]))
 
 
@@ -372,22 +371,20 @@ def prune(game: TwoAgentMDP) -> Pruned:
     kept.flags.writeable = False
     rows = np.repeat(mask, game.n_choices)
     kernel: Any = game.matrix[rows][:, kept]
-    discount: Any = game.discount
-    start: Any = game.start[kept]
-    if game.rational is not None:
+    start = np.array([game.exact_start[s] for s in kept], dtype=object)
+    if game.is_rational:
         row, column, numerators = _transitions(game)
         inside = rows[row]
-        kernel = RationalRows(
+        kernel = ExactRows(
             _pointers((np.cumsum(rows) - 1)[row[inside]], int(rows.sum())),
             (np.cumsum(mask) - 1)[column[inside]],
             numerators[inside],
             game.rational.rows.denominators[rows],
-        ).kernel(kept.size)
-        discount = game.rational.discount
-        start = np.array([game.rational.start[s] for s in kept], dtype=object)
+            kept.size,
+        ).weights()
     smaller = TwoAgentMDP(
         kernel,
-        discount,
+        game.exact_discount,
         start,
         states=[game.states[s] for s in kept],
         leader_actions=game.leader_actions,
@@ -522,7 +519,7 @@ def _weights(
         numerators[span] = [int(p * totals[i]) for p in row]
     if max(totals) <= LARGEST:
         numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
-    return RationalRows(indptr, column, numerators, totals).kernel(n_states)
+    return ExactRows(indptr, column, numerators, totals, n_states).weights()
 
 
 def _transitions(game: TwoAgentMDP) -> tuple[Integers, Integers, NDArray[Any]]:
@@ -530,11 +527,12 @@ def _transitions(game: TwoAgentMDP) -> tuple[Integers, Integers, NDArray[Any]]:
 
     A weight is a numerator over the row's denominator where the game is rational, else a float.
     """
-    if game.rational is None:
+    if game.is_rational:
+        rows = game.rational.rows
+        indptr, column, weight = rows.indptr, rows.indices, rows.numerators
+    else:
         csr: Any = sp.csr_array(game.matrix)
         indptr, column, weight = csr.indptr, csr.indices, csr.data
-    else:
-        indptr, column, weight, _ = game.rational.rows
     row = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
     positive = np.asarray(weight > 0, dtype=bool)
     return row[positive], column[positive].astype(np.int64), weight[positive]

@@ -11,7 +11,7 @@ A prize is a reward of its cell. Where prizes *vanish*, the state holds the priz
 one copy of the cells, a *layer*, for each of the 2^k sets; a step from a prize's cell, staying
 included, leads into the layer without it, so that each prize is paid once.
 
-All probabilities are rational: `game.rational` exists.
+All probabilities are rational.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.kernel import as_fraction
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["GridGame", "grid_game", "introductory_game", "introductory_mazes", "maze_maker"]

@@ -4,13 +4,13 @@ A kernel over n choices a state is a matrix of shape (S·n, S) whose row ``s·n 
 distribution of the next state. It may be given
 
 * as floats, dense of shape (S, …, S) or (S·n, S), or in any scipy sparse form of these shapes;
-  rows within 1e-9 of one are renormalised, those within rounding of one stay as they are;
+  rows within 1e-9 of one are read as weights, too: each entry over the exact sum of its row;
 * as integers of any size, read as *weights a row*: the row ``[1, 3]`` means (1/4, 3/4);
-* as `fractions.Fraction` in an object array, whose rows must sum to one exactly.
+* as `fractions.Fraction` in an object array, whose rows must sum to one exactly, or within 1e-9 of
+  one where floats stand among them.
 
-The last two are exact: beside the float matrix a `Rational` keeps numerators and denominators,
-and the float matrix is their image. A float kernel has no exact numbers, because its rows do
-not sum to exactly one.
+So every kernel has exact numbers, a `Rational`, and the float matrix is their image up to rounding
+(of a float kernel they are made when they are asked for).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidGame
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.labels import Labels
 
 __all__ = [
     "Matrix",
     "Rational",
-    "RationalRows",
-    "as_fraction",
     "fill_missing",
     "fingerprint",
     "is_sparse",
@@ -52,7 +52,6 @@ Place = Callable[..., str]
 SUM_TOLERANCE = 1e-9
 EPS = float(np.finfo(float).eps)
 LARGEST = 2**62  # of integers kept as int64
-UNREADABLE = (TypeError, ValueError, OverflowError, ZeroDivisionError)
 
 
 def is_sparse(matrix: Matrix) -> bool:
@@ -60,58 +59,11 @@ def is_sparse(matrix: Matrix) -> bool:
     return bool(sp.issparse(matrix))
 
 
-def as_fraction(number: Any) -> Fraction:
-    """Return a number as a Fraction; a float is read as the decimal it prints as.
-
-    Examples
-    --------
-    >>> as_fraction(0.9), as_fraction(Fraction(1, 3))
-    (Fraction(9, 10), Fraction(1, 3))
-    """
-    if isinstance(number, np.generic):
-        number = number.item()
-    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
-
-
-class RationalRows(NamedTuple):
-    """The exact numbers of a kernel, in the layout of a CSR matrix.
-
-    Attributes
-    ----------
-    indptr, indices : where the entries stand, row by row.
-    numerators : integers of shape (nnz,), int64, or Python integers where int64 is too small.
-    denominators : integers of shape (S·n,), one a row: entry = numerator / denominator.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int64]
-    numerators: NDArray[Any]
-    denominators: NDArray[Any]
-
-    def row(self, index: int) -> dict[int, Fraction]:
-        """Return one row as ``{next state: probability}``."""
-        span = slice(self.indptr[index], self.indptr[index + 1])
-        total = int(self.denominators[index])
-        return {
-            int(j): Fraction(int(n), total)
-            for j, n in zip(self.indices[span], self.numerators[span], strict=True)
-        }
-
-    def kernel(self, n_states: int) -> Any:
-        """Return the rows as integer weights: sparse, or a dense object array if too big for it."""
-        size = (len(self.denominators), n_states)
-        if self.numerators.dtype != object:
-            return sp.csr_array((self.numerators, self.indices, self.indptr), shape=size)
-        dense = np.zeros(size, dtype=object)
-        dense[np.repeat(np.arange(size[0]), np.diff(self.indptr)), self.indices] = self.numerators
-        return dense
-
-
 @dataclass(frozen=True, eq=False)
 class Rational:
     """The exact numbers of a game: kernel rows, discount, and the S start probabilities."""
 
-    rows: RationalRows
+    rows: ExactRows
     discount: Fraction
     start: tuple[Fraction, ...]
 
@@ -240,7 +192,7 @@ def read_distribution(
 
 def read_kernel(
     kernel: Any, shape: tuple[int, ...], place: Place
-) -> tuple[Matrix, RationalRows | None]:
+) -> tuple[Matrix, ExactRows | None]:
     """Return the canonical matrix of a kernel and its exact parts.
 
     Parameters
@@ -252,7 +204,8 @@ def read_kernel(
     Returns
     -------
     matrix : float, (S·n, S); CSR where that takes less memory, else dense.
-    exact : the same numbers as integers, or None for a float kernel.
+    exact : the same numbers as integers, or None for a float kernel whose rows were divided by
+        nothing, so that `ExactRows.of_weights` of the matrix makes them.
 
     **Cost** arithmetic, linear in the entries given.
     """
@@ -274,8 +227,9 @@ def read_kernel(
         rows, columns = np.nonzero(kernel != 0)
         pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
         given = _Entries(pointers, columns, kernel[rows, columns], shape, place)
-    if _inexact(given.data):
-        exact, data = None, given.floats()
+    exact: ExactRows | None
+    if given.data.dtype.kind == "f":
+        exact, data = given.floats()
     else:
         exact = given.weights() if _whole(given.data) else given.fractions()
         data = _quotients(exact.numerators, np.repeat(exact.denominators, given.spans))
@@ -328,7 +282,7 @@ class _Entries:
             return np.bincount(self.row_of, data, self.spans.size)
         return np.diff(np.concatenate([[0], np.cumsum(data)])[self.indptr])
 
-    def weights(self) -> RationalRows:
+    def weights(self) -> ExactRows:
         """Return integer weights as rational rows in lowest terms."""
         self.check(self.data < 0, "weights ≥ 0")
         fit = self.data.dtype != object and self.sums(self.data.astype(float)).max() <= LARGEST
@@ -338,39 +292,49 @@ class _Entries:
         common = np.gcd.reduceat(data, self.indptr[:-1])
         return self.rational(data // np.repeat(common, self.spans), totals // common)
 
-    def fractions(self) -> RationalRows:
-        """Return rational numbers as rational rows in lowest terms."""
+    def fractions(self) -> ExactRows:
+        """Return rational numbers as rational rows in lowest terms.
+
+        With floats among them the rows may be off one by rounding, and are divided by their sums.
+        """
         numbers = np.array([_exact(x) for x in self.data], dtype=object)
-        self.check(np.array([x is None or x < 0 for x in numbers], dtype=bool), "0 ≤ p ≤ 1")
+        rounded = any(isinstance(x, float | np.floating) for x in self.data)
+        slack = Fraction(SUM_TOLERANCE) if rounded else Fraction(0)
+        self.check(np.array([x is None or x < -slack for x in numbers], dtype=bool), "0 ≤ p ≤ 1")
+        numbers = np.where(numbers < 0, Fraction(0), numbers)  # type: ignore[call-overload]
         sums = self.sums(numbers)
-        self.check_sums(sums != 1, sums, "1 exactly, for Fractions")
+        allowed = f"1 ± {SUM_TOLERANCE:g}" if rounded else "1 exactly, for Fractions"
+        self.check_sums(np.abs(sums - 1) > slack, sums, allowed)
+        numbers = numbers / np.repeat(sums, self.spans)
         below = np.array([x.denominator for x in numbers], dtype=object)
         totals = np.lcm.reduceat(below, self.indptr[:-1])
         return self.rational(_integers(numbers * np.repeat(totals, self.spans)), totals)
 
-    def floats(self) -> NDArray[np.float64]:
-        """Return floats whose rows sum to one; a sum within rounding of one is left.
+    def floats(self) -> tuple[ExactRows | None, NDArray[np.float64]]:
+        """Return floats whose rows sum to one, and their exact numbers where rows were divided.
 
-        So reading a kernel again changes nothing.
+        A sum within rounding of one is left, so reading a kernel again changes nothing.
         """
-        try:
-            data = self.data.astype(float)
-        except UNREADABLE:
-            data = np.array([np.nan if _exact(x) is None else float(x) for x in self.data])
+        data = self.data.astype(float)
         self.check(~np.isfinite(data) | (data < -SUM_TOLERANCE), "0 ≤ p ≤ 1")
         data = np.maximum(data, 0.0)
         sums = self.sums(data)
         self.check_sums(np.abs(sums - 1.0) > SUM_TOLERANCE, sums, f"1 ± {SUM_TOLERANCE:g}")
         rounding = EPS * np.bincount(self.row_of, data > 0, self.spans.size)
-        divisors = np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
-        return np.asarray(data / np.repeat(divisors, self.spans))
+        off = np.abs(sums - 1.0) > rounding
+        if not off.any():
+            return None, data
+        size = (self.spans.size, self.shape[-1])
+        weights = sp.csr_array((data, self.indices, self.indptr), shape=size)
+        exact = ExactRows.of_weights(weights)
+        return exact, np.asarray(data / np.repeat(np.where(off, sums, 1.0), self.spans))
 
-    def rational(self, numerators: NDArray[Any], totals: NDArray[Any]) -> RationalRows:
+    def rational(self, numerators: NDArray[Any], totals: NDArray[Any]) -> ExactRows:
         """Return rational rows, as int64 where all numbers fit."""
         if totals.max() <= LARGEST:
             numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
         pointers, columns = self.indptr.astype(np.int64), self.indices.astype(np.int64)
-        return RationalRows(pointers, columns, numerators, totals)
+        return ExactRows(pointers, columns, numerators, totals, self.shape[-1])
 
 
 def _exact(number: Any) -> Fraction | None:
@@ -379,13 +343,6 @@ def _exact(number: Any) -> Fraction | None:
         return as_fraction(number)
     except UNREADABLE:
         return None
-
-
-def _inexact(array: NDArray[Any]) -> bool:
-    """Return whether a number is of a float type."""
-    if array.dtype == object:
-        return any(isinstance(x, float | np.floating) for x in array)
-    return array.dtype.kind == "f"
 
 
 def _whole(array: NDArray[Any]) -> bool:

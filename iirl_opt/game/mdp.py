@@ -23,11 +23,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidGame
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import (
-    UNREADABLE,
     Matrix,
     Rational,
-    as_fraction,
     fill_missing,
     fingerprint,
     is_sparse,
@@ -37,7 +37,7 @@ from iirl_opt.game.kernel import (
     read_kernel,
 )
 from iirl_opt.game.labels import Labels
-from iirl_opt.game.policy import check_policy, from_labels
+from iirl_opt.game.policy import check_policy, from_labels, rational_policy
 
 __all__ = ["MDP", "TwoAgentMDP"]
 
@@ -53,8 +53,13 @@ class _Model:
     discount: float
     start: Array
     states: Labels
-    rational: Rational | None
+    is_rational: bool
     _labels: tuple[Labels, ...]
+    exact_discount: Fraction
+    exact_start: tuple[Fraction, ...]
+    _rows: ExactRows | None
+    # The game and the commitment that this MDP comes from, if it does.
+    _origin: tuple[TwoAgentMDP, Array | None] | None
 
     def _set(
         self,
@@ -102,9 +107,13 @@ class _Model:
                 "shape": shape,
                 "discount": float(number),
                 "start": floats if exact is None else np.array(fractions, dtype=float),
-                "rational": None if exact is None else Rational(exact, number, fractions),
                 "states": labels[0],
+                "is_rational": exact is not None,
                 "_labels": tuple(labels),
+                "exact_discount": number,
+                "exact_start": fractions,
+                "_rows": exact,
+                "_origin": None,
             }
         )
 
@@ -113,8 +122,10 @@ class _Model:
         self.__dict__.update(state)
         matrix = self.matrix
         parts = (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
-        for array in (*parts, self.start, *(() if self.rational is None else self.rational.rows)):
+        for array in (*parts, self.start):
             array.flags.writeable = False
+        if self._rows is not None:
+            self._rows.freeze()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
@@ -141,6 +152,37 @@ class _Model:
         return np.asarray(dense).reshape(*self.shape, self.n_states)
 
     @cached_property
+    def rational(self) -> Rational:
+        """The exact numbers of the model, of which the float arrays are the image.
+
+        Of a float kernel they are made at the first call: each entry, the dyadic rational that it
+        is, over the exact sum of its row. **Cost** arithmetic on Python's integers, linear in the
+        transitions.
+        """
+        every = np.arange(self.n_states * self.n_choices)
+        rows = self.exact_rows(every) if self._rows is None else self._rows
+        rows.freeze()
+        return Rational(rows, self.exact_discount, self.exact_start)
+
+    def exact_rows(self, rows: NDArray[Any]) -> ExactRows:
+        """Return some rows ``s·n + choice`` of the kernel in exact numbers."""
+        if self._rows is not None:
+            return self._rows.take(rows)
+        if self._origin is None:
+            return ExactRows.of_weights(sp.csr_array(self.matrix[rows]))
+        game, pi1 = self._origin
+        if pi1 is None:
+            return game.exact_rows(rows)
+        _, n_a, n_b = game.shape
+        s, b = np.divmod(rows, n_b)
+        mixed = rational_policy(pi1[s])
+        played, a = np.nonzero(mixed)
+        of = game.exact_rows((s[played] * n_a + a) * n_b + b[played])
+        at = np.zeros(mixed.shape, dtype=np.int64)
+        at[played, a] = np.arange(played.size)
+        return of.mixed(mixed, at)
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of kernel, discount and start distribution as canonical arrays; not of labels."""
         csr = sp.csr_array(self.matrix, copy=True)
@@ -164,7 +206,7 @@ class _Model:
         return int(self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix))
 
     def _sizes(self) -> str:
-        exact = "float" if self.rational is None else "rational"
+        exact = "rational" if self.is_rational else "float"
         return f"discount={self.discount:g}, {self.n_transitions} transitions, {exact}"
 
 
@@ -282,9 +324,9 @@ class TwoAgentMDP(_Model):
     def single_agent(cls, mdp: MDP) -> TwoAgentMDP:
         """Return an MDP as the game whose leader has one action and no influence."""
         return cls(
-            mdp.matrix if mdp.rational is None else mdp.rational.rows.kernel(mdp.n_states),
-            mdp.discount if mdp.rational is None else mdp.rational.discount,
-            mdp.start if mdp.rational is None else np.array(mdp.rational.start, dtype=object),
+            mdp.rational.rows.weights() if mdp.is_rational else mdp.matrix,
+            mdp.exact_discount,
+            np.array(mdp.exact_start, dtype=object),
             states=mdp.states,
             leader_actions=("wait",),
             follower_actions=mdp.actions,
@@ -341,13 +383,14 @@ class TwoAgentMDP(_Model):
             (np.repeat(pi1[s, a], n_b), (rows, columns)),
             shape=(n_states * n_b, n_states * n_a * n_b),
         )
-        return _trusted(MDP, weights @ self.matrix, self, (n_states, n_b), self.follower_actions)
+        shape, matrix = (n_states, n_b), weights @ self.matrix
+        return _trusted(matrix, self, shape, self.follower_actions, pi1)
 
     def joint_mdp(self) -> MDP:
         """Return the MDP in which one planner chooses both actions; action ``a·B + b``."""
         actions = ((a, b) for a in self.leader_actions for b in self.follower_actions)
         shape = (self.n_states, self.n_choices)
-        return _trusted(MDP, self.matrix, self, shape, Labels(actions, "action"))
+        return _trusted(self.matrix, self, shape, Labels(actions, "action"), None)
 
     def joint_chain(self, pi1: ArrayLike, pi2: ArrayLike) -> Matrix:
         """Return ``P_{π1,π2}``, the (S, S) transition matrix under both policies."""
@@ -406,19 +449,23 @@ def _mixed_rows(matrix: Matrix, weights: Array) -> Matrix:
 
 
 def _trusted(
-    kind: type[MDP], matrix: Matrix, game: TwoAgentMDP, shape: tuple[int, ...], actions: Labels
+    matrix: Matrix, game: TwoAgentMDP, shape: tuple[int, ...], actions: Labels, pi1: Array | None
 ) -> MDP:
     """Return an MDP over a matrix that is known to be stochastic, without checking it again."""
-    mdp = object.__new__(kind)
+    mdp = object.__new__(MDP)
     mdp.__setstate__(
         {
             "matrix": matrix,
             "shape": shape,
             "discount": game.discount,
             "start": game.start,
-            "rational": None,
             "states": game.states,
+            "is_rational": game.is_rational,
             "_labels": (game.states, actions),
+            "exact_discount": game.exact_discount,
+            "exact_start": game.exact_start,
+            "_rows": None,
+            "_origin": (game, pi1),
         }
     )
     return mdp

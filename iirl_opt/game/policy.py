@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidPolicy, InvalidValue, NotAProduct, UnknownLabel
+from iirl_opt.exact.numbers import as_fractions
 
 __all__ = [
     "as_floats",
@@ -24,6 +25,7 @@ __all__ = [
     "mix",
     "random_deterministic_policy",
     "random_policy",
+    "rational_policy",
     "split",
     "uniform_policy",
 ]
@@ -92,6 +94,12 @@ def check_policy(
     sums[np.abs(sums - 1.0) <= np.finfo(float).eps * rows.shape[1]] = 1.0
     checked: Array = (rows / sums[:, None]).reshape(shape)
     return checked
+
+
+def rational_policy(policy: ArrayLike) -> NDArray[Any]:
+    """Return a checked policy (S, n) as Fractions, each over the exact sum of its row."""
+    rows = as_fractions(policy)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:

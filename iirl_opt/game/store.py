@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.game.kernel import RationalRows
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["load_game", "save_game"]
@@ -40,10 +40,12 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
         "indptr": csr.indptr,
         "indices": csr.indices,
         "data": csr.data,
+        "exact_discount": np.array(str(game.exact_discount)),
+        "exact_start": np.array([str(x) for x in game.exact_start]),
     }
     for name in LABELS:
         arrays[name] = np.array([_literal(name, label) for label in getattr(game, name)])
-    if game.rational is not None:
+    if game.is_rational:
         # Integers beyond 64 bits have no NumPy type, so all are written in decimal.
         rows = game.rational.rows
         arrays |= {
@@ -51,8 +53,6 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
             "exact_indices": rows.indices,
             "exact_numerators": np.array([str(n) for n in rows.numerators.tolist()]),
             "exact_denominators": np.array([str(n) for n in rows.denominators.tolist()]),
-            "exact_discount": np.array(str(game.rational.discount)),
-            "exact_start": np.array([str(x) for x in game.rational.start]),
         }
     target = Path(path)
     part = target.with_name(f".{target.name}.part")
@@ -90,19 +90,19 @@ def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
     """Return the game that was written as arrays."""
     shape = tuple(int(n) for n in arrays["shape"])
     if "exact_indptr" in arrays:
-        rows = RationalRows(
+        rows = ExactRows(
             arrays["exact_indptr"],
             arrays["exact_indices"],
             _integers(arrays["exact_numerators"]),
             _integers(arrays["exact_denominators"]),
+            shape[0],
         )
-        kernel: Any = rows.kernel(shape[0])
-        discount: Any = Fraction(str(arrays["exact_discount"]))
-        start: Any = np.array([Fraction(x) for x in arrays["exact_start"].tolist()], dtype=object)
+        kernel: Any = rows.weights()
     else:
         size = (math.prod(shape), shape[0])
         kernel = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=size)
-        discount, start = float(arrays["discount"]), arrays["start"]
+    discount = Fraction(str(arrays["exact_discount"]))
+    start = np.array([Fraction(x) for x in arrays["exact_start"].tolist()], dtype=object)
     names = {name: [ast.literal_eval(text) for text in arrays[name].tolist()] for name in LABELS}
     return TwoAgentMDP(kernel, discount, start, **names)
 

@@ -45,10 +45,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.exact import as_fractions, solve
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.linear import solve
+from iirl_opt.exact.numbers import as_fractions
+from iirl_opt.game.exact import Exact, exact_kernel, exact_optimum, exact_reward
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.learn.exact import Exact, exact_kernel, exact_optimum, exact_reward
 
 __all__ = ["Distinction", "OneAnswer", "indistinguishable", "least_on_simplex", "one_answer"]
 
@@ -135,7 +136,6 @@ class Distinction:
         """
         if not self:
             return Fraction(0)
-        assert self.game.rational is not None
         start = np.array(self.game.rational.start, dtype=object)
         one, other, both = (
             start @ exact_optimum(self.game, r).values
@@ -262,7 +262,6 @@ class _Forms:
 
     @cached_property
     def discount(self) -> Fraction:
-        assert self.game.rational is not None
         return self.game.rational.discount
 
     @cached_property
@@ -373,7 +372,6 @@ def _advantages(game: TwoAgentMDP, reward: Exact) -> Exact:
     Linear in the reward, and zero iff all policies have the same values.
     """
     kernel = exact_kernel(game)
-    assert game.rational is not None
     discount = game.rational.discount
     unit = as_fractions(np.eye(game.n_states, dtype=int))
     values = solve(unit - discount * kernel[:, 0, 0], reward[:, 0, 0])

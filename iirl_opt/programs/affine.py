@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import helmert, null_space
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.game.kernel import UNREADABLE, as_fraction
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.programs.rewards import AffineClass

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.certificate import Certificate, angle_bound, inclusion, violation, witness
 from iirl_opt.errors import InvalidArgument, NotExact
-from iirl_opt.game.kernel import as_fraction
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.observation import observe
 from iirl_opt.programs.affine import Environment
 from iirl_opt.programs.verify import Verdict, VerificationReport
@@ -70,7 +70,7 @@ def _inclusion(report: VerificationReport) -> Certificate:
 
 def _rows(environment: Environment, count: int) -> NDArray[Any]:
     """Return ``P_b1 − P_b2`` of the first states: exact where the kernel is."""
-    if environment.mdp.rational is None:
+    if not environment.mdp.is_rational:
         return environment.rows[:count]
     rows = environment.mdp.rational.rows
     out = np.full((count, environment.reward.size), Fraction(0), dtype=object)

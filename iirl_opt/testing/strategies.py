@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -43,7 +44,6 @@ from iirl_opt.follower import (
     ProportionalFollower,
     Ties,
 )
-from iirl_opt.game.kernel import as_fraction
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import check_reward
 from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory

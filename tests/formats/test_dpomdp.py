@@ -74,7 +74,7 @@ def test_real_files_have_the_sizes_and_facts_of_their_table(
     assert problem.reward_form == form
     assert problem.reward.shape == (shape if form == "sab" else shape[:1])
     assert problem.game.influence() == pytest.approx(influence, abs=0.005)
-    assert (problem.game.rational is not None) == exact
+    assert problem.game.is_rational == exact
     assert problem.path == path
 
 
@@ -176,7 +176,7 @@ def test_each_form_of_transitions_writes_its_rows_over_the_earlier_ones(file, te
         expected[:, a, b] = block
     game = read(file(HEADER + STILL + text + "\n")).game
     assert np.array_equal(game.kernel, expected)
-    assert game.rational is not None
+    assert game.is_rational
     assert game.states == ("hall", "goal")
     assert (game.leader_actions, game.follower_actions) == (("open", "shut"), ("go", "stay"))
 
@@ -327,7 +327,7 @@ def test_a_row_that_is_only_nearly_exact_makes_a_float_kernel_and_is_renormalise
     header = HEADER.replace("hall goal", "a b hall")
     third = "0.3333333333333333"
     game = read(file(header + STILL + f"T: open go : a : {third} {third} {third}\n")).game
-    assert game.rational is None
+    assert not game.is_rational
     assert game.kernel[0, 0, 0] == pytest.approx([1 / 3] * 3, abs=1e-16)
     assert game.kernel.sum(axis=3) == pytest.approx(np.ones((3, 2, 2)), abs=1e-15)
 
@@ -556,7 +556,7 @@ def test_wrong_words_come_before_wrong_sums(file):
 
 def test_a_row_within_1e_9_of_one_is_read_and_one_beyond_is_not(file):
     row = "T: open go : hall : 0.5 0.{}\n"
-    assert read(file(HEADER + STILL + row.format("5000000009"))).game.rational is None
+    assert not read(file(HEADER + STILL + row.format("5000000009"))).game.is_rational
     with pytest.raises(FileProblem, match=r"sums to 1\.000000002"):
         read(file(HEADER + STILL + row.format("500000002")))
 

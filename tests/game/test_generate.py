@@ -16,7 +16,7 @@ BOUNDS = st.one_of(st.none(), st.sampled_from([0, 2]), st.fractions("1/100000", 
 
 def rows_of(game):
     """All rows as {(s, a, b): {next state: Fraction}}."""
-    assert game.rational is not None
+    assert game.is_rational
     n_s, n_a, n_b = game.shape
     return {
         (s, a, b): game.rational.rows.row((s * n_a + a) * n_b + b)

@@ -69,7 +69,7 @@ def label(state):
 
 
 def assert_same_kernel(game, expected):
-    assert game.rational is not None
+    assert game.is_rational
     n_a, n_b = game.n_leader_actions, game.n_follower_actions
     assert game.n_states * n_a * n_b == len(expected)
     for (state, opened, move), row in expected.items():
@@ -301,7 +301,7 @@ def test_blocked_cells_of_an_introductory_maze_are_never_entered(which):
 def test_the_introductory_game_is_each_maze_when_the_leader_says_so_everywhere():
     both = introductory_game()
     assert both.game.leader_actions == ("maze 1", "maze 2", "maze 3")
-    assert both.game.rational is not None
+    assert both.game.is_rational
     for a, maze in enumerate(introductory_mazes()):
         pi1 = both.game.leader_policy({"*": f"maze {a + 1}"})
         faced = both.game.follower_mdp(pi1)

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from instances import games, kernel_of
 
 from iirl_opt.errors import InvalidGame, InvalidPolicy, UnknownLabel
-from iirl_opt.game.kernel import as_fraction
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 
@@ -200,15 +200,15 @@ def test_a_bad_discount_is_refused(discount, message):
     ("discount", "exact"),
     [
         (0, Fraction(0)),
-        (0.9, Fraction(9, 10)),
+        (0.9, Fraction(0.9)),
         ("9/10", Fraction(9, 10)),
         ("0.9", Fraction(9, 10)),
         (Fraction(1, 3), Fraction(1, 3)),
         (Decimal("0.25"), Fraction(1, 4)),
-        (np.float64(0.9), Fraction(9, 10)),
+        (np.float64(0.9), Fraction(0.9)),
         (np.float32(0.5), Fraction(1, 2)),
         (np.int64(0), Fraction(0)),
-        (0.999999, Fraction(999999, 10**6)),
+        (0.999999, Fraction(0.999999)),
     ],
 )
 def test_a_discount_is_kept_exactly(discount, exact):
@@ -255,13 +255,13 @@ def test_a_bad_start_is_refused(start, message):
         ([1, 3], ("1/4", "3/4")),
         ([2**70, 3 * 2**70], ("1/4", "3/4")),
         (np.array([1, 3], dtype=np.int8), ("1/4", "3/4")),
-        ([0.1, 0.9], ("1/10", "9/10")),
+        ([0.125, 0.875], ("1/8", "7/8")),
         ([Fraction(1, 3), Fraction(2, 3)], ("1/3", "2/3")),
         ({"hall": 1, "yard": 3}, ("1/4", "3/4")),
         ({"yard": 1.0}, ("0", "1")),
         ({"yard": np.int64(7)}, ("0", "1")),
         ({"hall": "1/3", "yard": "2/3"}, ("1/3", "2/3")),
-        ({"hall": 0.1, "yard": Fraction(9, 10)}, ("1/10", "9/10")),
+        ({"hall": 0.125, "yard": Fraction(7, 8)}, ("1/8", "7/8")),
     ],
 )
 def test_a_start_is_kept_exactly(start, exact):
@@ -386,7 +386,10 @@ def test_all_forms_of_a_kernel_are_one_game(weights, scale):
     for kernel in exact:
         assert exact_rows(TwoAgentMDP(kernel, 0.9, **sizes)) == exact_rows(game)
     for kernel in floats:
-        assert TwoAgentMDP(kernel, 0.9, **sizes).rational is None
+        read = TwoAgentMDP(kernel, 0.9, **sizes)
+        for near, row in zip(exact_rows(read), exact_rows(game), strict=True):
+            assert sum(near.values()) == 1
+            assert all(abs(near[to] - p) < Fraction(1, 2**50) for to, p in row.items() if p)
 
 
 @given(data=st.data())
@@ -435,9 +438,7 @@ def test_rational_rows_are_the_numbers_given(weights):
     images = np.vectorize(float, otypes=[float])(fractions(weights))
     assert game.kernel.tobytes() == images.tobytes()
     assert game.start.tolist() == [float(p) for p in game.rational.start]
-    again = TwoAgentMDP(
-        game.rational.rows.kernel(game.n_states), "1/3", leader_actions=game.n_leader_actions
-    )
+    again = TwoAgentMDP(game.rational.rows.weights(), "1/3", leader_actions=game.n_leader_actions)
     assert exact_rows(again) == exact_rows(game)
     assert again.kernel.tobytes() == game.kernel.tobytes()
 
@@ -470,16 +471,38 @@ def test_numbers_of_any_size_are_exact(row, first):
         assert mdp.kernel[:, 0, 0].tolist() == [float(first)] * 3
 
 
-def test_a_float_kernel_has_no_exact_numbers():
-    assert house().rational is None
-    mixed = np.array([[[0.5, HALF]], [[HALF, HALF]]], dtype=object)
-    assert MDP(mixed, 0.9).rational is None
-    assert MDP(np.array([[[np.float32(0.5), HALF]]] * 2, dtype=object), 0.9).rational is None
+def test_rows_of_a_float_kernel_are_divided_by_their_exact_sums():
+    assert exact_rows(house())[0] == {0: HALF, 1: HALF}
+    for kind in (float, object):
+        given = [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [1e-300, 0.5, 0.5]]
+        mdp = MDP(np.array(given, dtype=kind)[:, None], 0.9)
+        for row, numbers in zip(exact_rows(mdp), given, strict=True):
+            total = sum(map(Fraction, numbers))
+            assert row == {to: Fraction(p) / total for to, p in enumerate(numbers)}
+    # Rows that are off one by more than rounding are read as they were given, not as rounded.
+    given = [0.1 + 1e-11, 0.9]
+    total = sum(map(Fraction, given))
+    assert exact_rows(MDP([[given]] * 2, 0.9))[1] == {
+        0: Fraction(given[0]) / total,
+        1: Fraction(0.9) / total,
+    }
+    mixed = np.array([[[0.5, HALF]], [[np.float32(0.5), HALF]]], dtype=object)
+    assert exact_rows(MDP(mixed, 0.9)) == [{0: HALF, 1: HALF}] * 2
 
 
-def test_a_float_is_read_as_the_decimal_that_it_prints_as():
-    assert as_fraction(0.1) == as_fraction(np.float64(0.1)) == as_fraction("0.1") == Fraction(1, 10)
-    assert as_fraction(1e-300) == Fraction(1, 10**300)
+def test_a_follower_has_the_exact_mixture_of_the_rows():
+    game = house(HALVES.astype(int) + 1)
+    thirds = np.full((2, 2), 1 / 3) * [1, 2]
+    row = game.follower_mdp(thirds).rational.rows.row(0)
+    own = exact_rows(game)
+    assert row == {to: (own[0][to] + 2 * own[2][to]) / 3 for to in range(2)}
+    assert exact_rows(game.joint_mdp()) == own
+
+
+def test_a_float_is_the_dyadic_rational_that_it_is():
+    assert as_fraction(0.1) == as_fraction(np.float64(0.1)) == Fraction(3602879701896397, 2**55)
+    assert as_fraction("0.1") == as_fraction(Decimal("0.1")) == Fraction(1, 10)
+    assert as_fraction(2.0**-1074) == Fraction(1, 2**1074)
     assert type(as_fraction(np.int64(3)).numerator) is int
 
 
@@ -506,7 +529,9 @@ def test_no_form_of_the_matrix_would_be_smaller(weights):
 def arrays_of(model):
     matrix = model.matrix
     parts = [matrix.data, matrix.indices, matrix.indptr] if sp.issparse(matrix) else [matrix]
-    return [*parts, model.start, *(model.rational.rows if model.rational else ())]
+    rows = model.rational.rows
+    exact = [rows.indptr, rows.indices, rows.numerators, rows.denominators]
+    return [*parts, model.start, *exact]
 
 
 @pytest.mark.parametrize("kernel", [np.eye(9, dtype=int).reshape(9, 1, 1, 9), np.full((9, 9), 1)])
@@ -626,7 +651,7 @@ def test_a_single_agent_is_a_leader_without_a_choice():
         assert game.influence()[0] == 0
         assert (game.states, game.follower_actions) == (mdp.states, mdp.actions)
         assert game.follower_mdp([[1], [1]]) == mdp
-        assert (game.rational is None) == (mdp.rational is None)
+        assert game.is_rational == mdp.is_rational
     exact = TwoAgentMDP.single_agent(MDP([[[1, 3]], [[0, 1]]], "1/3", [1, 2])).rational
     assert exact.discount == Fraction(1, 3)
     assert exact.start == (Fraction(1, 3), Fraction(2, 3))
@@ -658,7 +683,7 @@ def test_fallbacks_stand_in_for_missing_actions(kind):
     third = [[[1, 2], [1, 1]], [[1, 2], [1, 3]]], [[[1, 4], [1, 4]], [[1, 4], [1, 4]]]
     expected = np.array(third) / np.sum(third, axis=-1, keepdims=True)
     assert game.kernel == pytest.approx(expected, abs=1e-16)
-    assert (game.rational is None) == (kind == "floats")
+    assert game.is_rational == (kind != "floats")
     game = house(changed([1, 1], with_gaps("integers")), follower_fallback="stay")
     assert game.kernel[0, 0, 0].tolist() == [0.5, 0.5]
     assert game.kernel[1, 0, 0].tolist() == [0.5, 0.5]

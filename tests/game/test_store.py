@@ -74,8 +74,8 @@ def test_a_game_comes_back_as_it_was(path, game):
     assert again.kernel.tobytes() == game.kernel.tobytes()
     assert again.start.tobytes() == game.start.tobytes()
     assert again.discount == game.discount
-    assert (again.rational is None) == (game.rational is None)
-    if game.rational is not None:
+    assert again.is_rational == game.is_rational
+    if game.is_rational:
         assert exact_of(again) == exact_of(game)
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from iirl_opt.certificate.exact import as_fractions, as_reals
 from iirl_opt.errors import InvalidArgument, InvalidReward, NotExact
+from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.follower import OptimalFollower
+from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_reward
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.active import ActiveIRL
-from iirl_opt.learn.exact import exact_kernel, exact_optimum, exact_reward
 from iirl_opt.learn.interactive import InteractiveIRL, interact
 from iirl_opt.learn.limits import _Forms, indistinguishable, least_on_simplex, one_answer
 from iirl_opt.library import read_model

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -19,7 +20,6 @@ from iirl_opt.follower import (
     ProportionalFollower,
     best_responses,
 )
-from iirl_opt.game.kernel import as_fraction
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
@@ -446,8 +446,8 @@ def test_the_entry_point_registers_the_types_and_loads_neither_strategies_nor_so
 @installed
 @given(...)
 def test_annotations_are_enough(game: TwoAgentMDP, mdp: MDP, seen: Observation, steps: Trajectory):
-    assert game.rational is not None
-    assert mdp.rational is not None
+    assert game.is_rational
+    assert mdp.is_rational
     assert seen.played.any(axis=1).all()
     assert len(steps) >= 2
 
