@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
+from iirl_opt.checks import NOT_NEGATIVE, RNG, SEED, SHARE, array_of_floats, checked, has, one_of
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
 
@@ -39,6 +40,10 @@ __all__ = [
 Array = NDArray[np.float64]
 Ties = Literal["first", "last", "random", "mix", "all"]
 TIES = ("first", "last", "random", "mix", "all")
+
+# What an argument `follower`, or `q` (action values), may be.
+FOLLOWER = has("respond", what="a response model")
+VALUES = array_of_floats(1, 2, 3, 4, empty=False)
 
 
 class Follower(Protocol):
@@ -66,6 +71,7 @@ class LocalFollower(Follower, Protocol):
         ...
 
 
+@checked(game=GAME)
 def best_responses(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Optimum:
     """Return values (S,), action values (S, B) and all optimal actions of the follower's MDP.
 
@@ -74,6 +80,7 @@ def best_responses(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Opti
     return modified_policy_iteration(game.follower_mdp(pi1), follower_reward(game, pi1, reward))
 
 
+@checked(ties=one_of(*TIES), seed=SEED)
 @dataclass(frozen=True)
 class OptimalFollower:
     """A follower that maximises its value from every state.
@@ -96,6 +103,7 @@ class OptimalFollower:
         if self.ties not in TIES:
             raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES), self.ties)
 
+    @checked(rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -107,6 +115,7 @@ class OptimalFollower:
         best = best_responses(game, pi1, reward)
         return self.answer(best.q, best.tolerance, rng)
 
+    @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
     ) -> NDArray[Any]:
@@ -126,6 +135,7 @@ class OptimalFollower:
         return np.asarray(np.eye(q.shape[-1])[chosen])
 
 
+@checked(epsilon=SHARE, ties=one_of(*TIES[:-1]), seed=SEED)
 @dataclass(frozen=True)
 class EpsilonGreedyFollower:
     """A follower that plays optimally with probability 1 − ε and uniformly otherwise.
@@ -148,6 +158,7 @@ class EpsilonGreedyFollower:
         if self.ties not in TIES[:-1]:
             raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES[:-1]), self.ties)
 
+    @checked(rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -159,6 +170,7 @@ class EpsilonGreedyFollower:
         best = best_responses(game, pi1, reward)
         return self.answer(best.q, best.tolerance, rng)
 
+    @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
     ) -> Array:
@@ -167,6 +179,7 @@ class EpsilonGreedyFollower:
         return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[-1])
 
 
+@checked(beta=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class BoltzmannFollower:
     """A follower with ``π2(b | s) ∝ exp(β Q*_π1(s, b))``.
@@ -188,18 +201,21 @@ class BoltzmannFollower:
         """Return the logarithm of the response, shape (S, B)."""
         return self.log_answer(best_responses(game, pi1, reward).q)
 
+    @checked(q=VALUES)
     def log_answer(self, q: Array) -> Array:
         """Return the logarithm of the play (…, B) at q (…, B)."""
         with np.errstate(over="ignore"):  # β times what an action is worse by: −∞ is right
             below = self.beta * (q - q.max(axis=-1, keepdims=True))
         return np.asarray(log_softmax(below, axis=-1))
 
+    @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
     ) -> Array:
         """Return the Boltzmann-rational play (…, B) at q (…, B)."""
         return np.exp(self.log_answer(q))
 
+    @checked(rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -211,6 +227,7 @@ class BoltzmannFollower:
         return np.exp(self.log_respond(game, pi1, reward))
 
 
+@checked(f=has("__call__", what="a function"))
 @dataclass(frozen=True)
 class ProportionalFollower:
     """A follower with ``π2(b | s) ∝ f(Q*_π1(s, b))``.
@@ -224,6 +241,7 @@ class ProportionalFollower:
 
     f: Callable[[Array], Array]
 
+    @checked(rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -258,6 +276,7 @@ class ProportionalFollower:
             )
         return _proportions(weights)
 
+    @checked(q=VALUES)
     def weights(self, q: Array) -> Array:
         """Return f(q) as floats, of the shape of q."""
         weights = as_floats(self.f(q.copy()), "f(Q)", InvalidArgument)
@@ -265,6 +284,7 @@ class ProportionalFollower:
             raise InvalidArgument("f(Q)", f"has shape {weights.shape}", f"{q.shape}", weights.shape)
         return weights
 
+    @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
     ) -> Array:

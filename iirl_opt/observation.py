@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import RNG, Rule, between, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.kernel import is_sparse
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 
 __all__ = [
@@ -53,6 +54,7 @@ class Observation:
     whole: bool = False
 
 
+@checked(game=GAME)
 def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observation:
     """Return a checked observation.
 
@@ -111,6 +113,11 @@ class Trajectory:
         return self.states.size
 
 
+# What has been seen of an episode.
+SEEN: Rule = is_a(Observation, Trajectory, error=InvalidObservation)
+
+
+@checked(game=GAME)
 def record_trajectory(
     game: TwoAgentMDP, pi1: ArrayLike, steps: Iterable[Sequence[Any]]
 ) -> Trajectory:
@@ -188,6 +195,7 @@ def check_trajectory(game: TwoAgentMDP, trajectory: Trajectory) -> None:
             )
 
 
+@checked(game=GAME, rng=RNG, end_probability=between(0, 1, "(]"), min_length=whole(1))
 def sample_trajectory(
     game: TwoAgentMDP,
     pi1: ArrayLike,

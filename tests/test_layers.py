@@ -13,7 +13,8 @@ import iirl_opt
 
 PACKAGE = Path(iirl_opt.__file__).parent
 
-LAYERS = ["errors", "exact", "game", "follower", "observation", "planning", "certificate", "solver"]
+LAYERS = ["errors", "checks", "exact", "game", "follower", "observation"]
+LAYERS += ["planning", "certificate"]
 LAYERS += [
     "solver",
     "programs",
@@ -135,7 +136,13 @@ def late():
 
 def test_the_reader_finds_the_package():
     assert {"errors", "game", "game.mdp", "solver", "programs.rewards", "cli"} <= TREES.keys()
-    assert inner_imports("game.values") == {"errors", "game.kernel", "game.mdp", "game.policy"}
+    assert inner_imports("game.values") == {
+        "checks",
+        "errors",
+        "game.kernel",
+        "game.mdp",
+        "game.policy",
+    }
 
 
 # Imports run one way

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import checked
 from iirl_opt.exact.chains import discounted_sums
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
 from iirl_opt.game.policy import check_policy, rational_policy
 from iirl_opt.game.values import check_reward, modified_policy_iteration
 
@@ -131,6 +132,7 @@ def _chain(model: MDP | TwoAgentMDP, weights: Exact) -> ExactRows:
     return model.exact_rows(s * model.n_choices + k).mixed(weights, at)
 
 
+@checked(game=GAME)
 def exact_optimum(
     game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike | None = None
 ) -> ExactOptimum:

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from iirl_opt.checks import FLAG, POSITIVE, SEEDED, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -38,6 +39,14 @@ LARGEST_TOTAL = 2**60  # of a row; L1 distances, up to twice as large, still fit
 BLOCK = 2**21  # dense entries drawn at a time
 
 
+@checked(
+    n_states=whole(1),
+    n_leader_actions=whole(1),
+    n_follower_actions=whole(1),
+    seed=SEEDED,
+    concentration=POSITIVE,
+    restart=FLAG,
+)
 def random_game(
     n_states: int,
     n_leader_actions: int,
@@ -93,27 +102,18 @@ def random_game(
     >>> round(game.influence()[0], 12)
     0.5
     """
-    shape = (
-        _whole("n_states", n_states, 1),
-        _whole("n_leader_actions", n_leader_actions, 1),
-        _whole("n_follower_actions", n_follower_actions, 1),
-    )
+    shape = n_states, n_leader_actions, n_follower_actions
     bounds = {
         "leader_influence": _bound("leader_influence", leader_influence),
         "follower_influence": _bound("follower_influence", follower_influence),
     }
     if concentration is None:
         concentration = 1 / n_states if successors is None else 1.0
-    real = isinstance(concentration, int | float | np.number)
-    if not real or not 0 < concentration < np.inf:
-        raise InvalidArgument(
-            "concentration", f"is {concentration!r}", "a finite number > 0", concentration
-        )
-    rng = _generator(seed)
+    rng = np.random.default_rng(seed)
     if successors is None:
         weights = _dirichlet_rows(rng, prod(shape), n_states, concentration)
     else:
-        _whole("successors", successors, 1, min(n_states, ROW_TOTAL))
+        whole(1, min(n_states, ROW_TOTAL))("successors", successors)
         weights = _sparse_rows(rng, prod(shape), n_states, successors, concentration)
     reward = np.round(rng.beta(0.5, 0.7, n_states), 6)
     start = np.ones(n_states, dtype=np.int64)
@@ -135,14 +135,6 @@ def random_game(
     return game, reward
 
 
-def _whole(name: str, number: Any, least: int, most: int | None = None) -> int:
-    fits = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not fits or number < least or (most is not None and number > most):
-        allowed = f"a whole number ≥ {least}" + ("" if most is None else f" and ≤ {most}")
-        raise InvalidArgument(name, f"is {number!r}", allowed, number)
-    return int(number)
-
-
 def _bound(name: str, bound: Any) -> Fraction | None:
     if bound is None:
         return None
@@ -153,12 +145,6 @@ def _bound(name: str, bound: Any) -> Fraction | None:
     if not 0 <= exact <= 2:
         raise InvalidArgument(name, f"is {bound}", "a number in [0, 2]", bound)
     return exact
-
-
-def _generator(seed: Any) -> np.random.Generator:
-    if isinstance(seed, np.random.Generator):
-        return seed
-    return np.random.default_rng(_whole("seed", seed, 0))
 
 
 def _dirichlet_rows(

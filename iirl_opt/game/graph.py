@@ -36,12 +36,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from iirl_opt.checks import FLAG, LABELS, checked
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.labels import Labels
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import check_reward
 
 __all__ = [
@@ -74,6 +75,7 @@ class _Edge(NamedTuple):
         return f"edge {self.tail!r} → {self.head!r} ({pair})"
 
 
+@checked(states=LABELS, leader_actions=LABELS, follower_actions=LABELS, absorbing=FLAG)
 def from_networkx(
     graph: nx.MultiDiGraph[Any],
     discount: Any = None,
@@ -148,6 +150,7 @@ def from_networkx(
     )
 
 
+@checked(game=GAME)
 def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     """Return the graph of a game; `from_networkx` gives the same game back.
 
@@ -197,6 +200,7 @@ def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     return graph
 
 
+@checked(game=GAME)
 def reachable(
     game: TwoAgentMDP, pi1: ArrayLike | None = None, pi2: ArrayLike | None = None
 ) -> Mask:
@@ -240,6 +244,7 @@ class CommunicatingClass:
     closed: bool
 
 
+@checked(game=GAME)
 def communicating_classes(game: TwoAgentMDP) -> list[CommunicatingClass]:
     """Return the classes into which the states fall, ordered by their first members.
 
@@ -267,6 +272,7 @@ def communicating_classes(game: TwoAgentMDP) -> list[CommunicatingClass]:
     ]
 
 
+@checked(game=GAME)
 def absorbing_states(game: TwoAgentMDP) -> Mask:
     """Return which states no pair of actions can leave, shape (S,). **Cost** arithmetic."""
     tail, head = _steps(game)
@@ -275,6 +281,7 @@ def absorbing_states(game: TwoAgentMDP) -> Mask:
     return mask
 
 
+@checked(game=GAME)
 def dead_ends(game: TwoAgentMDP, reward: ArrayLike) -> Mask:
     """Return the states in which nothing is at stake any more, shape (S,).
 
@@ -351,6 +358,7 @@ class Pruned:
         return known
 
 
+@checked(game=GAME)
 def prune(game: TwoAgentMDP) -> Pruned:
     """Return the game on the states that can occur at all, whatever the agents do.
 

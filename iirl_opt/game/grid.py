@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import FLAG, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -168,6 +169,7 @@ class GridGame:
         return f"GridGame({self.rows}×{self.columns} cells, prizes {values}, {self.game})"
 
 
+@checked(wall_states=FLAG)
 def grid_game(
     text: str | Sequence[str],
     *,
@@ -257,6 +259,7 @@ def grid_game(
     )
 
 
+@checked(size=whole(1))
 def maze_maker(
     size: int = 7,
     start: int | None = None,

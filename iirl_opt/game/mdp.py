@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import Rule, checked, has, is_a
 from iirl_opt.errors import InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows
@@ -321,6 +322,7 @@ class TwoAgentMDP(_Model):
         )
 
     @classmethod
+    @checked(mdp=is_a(MDP, error=InvalidGame))
     def single_agent(cls, mdp: MDP) -> TwoAgentMDP:
         """Return an MDP as the game whose leader has one action and no influence."""
         return cls(
@@ -361,10 +363,12 @@ class TwoAgentMDP(_Model):
         shape = (self.shape[0], self.shape[2])
         return check_policy(pi2, shape, name="follower policy", states=self.states)
 
+    @checked(choices=has("items", what="a mapping of states to actions"))
     def leader_policy(self, choices: Mapping[Any, Any]) -> Array:
         """Return the leader policy written as ``{state: action}``; ``"*"`` is the rest."""
         return from_labels(choices, self.states, self.leader_actions, name="leader policy")
 
+    @checked(choices=has("items", what="a mapping of states to actions"))
     def follower_policy(self, choices: Mapping[Any, Any]) -> Array:
         """Return the follower policy written as ``{state: action}``; ``"*"`` is the rest."""
         return from_labels(choices, self.states, self.follower_actions, name="follower policy")
@@ -418,6 +422,11 @@ class TwoAgentMDP(_Model):
     def __repr__(self) -> str:
         sizes = f"{self.n_states} states, {self.n_leader_actions}×{self.n_follower_actions} actions"
         return f"TwoAgentMDP({sizes}, {self._sizes()})"
+
+
+# What an argument `game`, or `model`, may be.
+GAME: Rule = is_a(TwoAgentMDP, error=InvalidGame)
+MODEL: Rule = is_a(TwoAgentMDP, MDP, error=InvalidGame)
 
 
 def _check_discount(discount: Any) -> Fraction:

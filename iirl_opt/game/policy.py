@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, each, read_floats, whole
 from iirl_opt.errors import InvalidPolicy, InvalidValue, NotAProduct, UnknownLabel
 from iirl_opt.exact.numbers import as_fractions
 
@@ -37,15 +38,10 @@ SUM_TOLERANCE = 1e-9
 
 def as_floats(given: Any, name: str, error: type[InvalidValue] = InvalidPolicy) -> Array:
     """Return a fresh float array, or raise `error` for what is no array of numbers."""
-    try:
-        array = np.asarray(given)
-        if array.dtype.kind not in "biufO":
-            raise TypeError(f"has type {array.dtype}")
-        return array.astype(float)
-    except (TypeError, ValueError) as problem:
-        raise error(name, f"is no array of numbers ({problem})", "floats", given) from None
+    return read_floats(name, given, error)
 
 
+@checked(shape=each(whole(0), 1))
 def check_policy(
     policy: ArrayLike,
     shape: tuple[int, ...],
@@ -102,6 +98,7 @@ def rational_policy(policy: ArrayLike) -> NDArray[Any]:
     return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
+@checked(n_actions=whole(1))
 def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
     """Return the policy that plays `actions[s]` in state s.
 
@@ -132,21 +129,25 @@ def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
     return policy
 
 
+@checked(n_states=whole(1), n_actions=whole(1))
 def uniform_policy(n_states: int, n_actions: int) -> Array:
     """Return the policy that plays every action with the same probability."""
     return np.full((n_states, n_actions), 1.0 / n_actions)
 
 
+@checked(n_states=whole(1), n_actions=whole(1), rng=RNG)
 def random_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
     """Draw a stochastic policy, each row uniform on the simplex."""
     return rng.dirichlet(np.ones(n_actions), size=n_states)
 
 
+@checked(n_states=whole(1), n_actions=whole(1), rng=RNG)
 def random_deterministic_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
     """Draw a deterministic policy, uniform over all of them."""
     return deterministic_policy(rng.integers(n_actions, size=n_states), n_actions)
 
 
+@checked(pi1=array_of_floats(2, error=InvalidPolicy), pi2=array_of_floats(2, error=InvalidPolicy))
 def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
     """Return the product policy ``pi1[s, a] * pi2[s, b]`` of shape (S, A, B)."""
     left, right = np.asarray(pi1, dtype=float), np.asarray(pi2, dtype=float)
@@ -154,6 +155,7 @@ def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
     return product
 
 
+@checked(policies=each(array_of_floats(error=InvalidPolicy)))
 def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
     """Return the state by state mixture of policies of one shape.
 
@@ -171,6 +173,7 @@ def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
     return np.tensordot(w, np.stack(parts), axes=1)
 
 
+@checked(tolerance=POSITIVE)
 def split(
     joint: ArrayLike, *, tolerance: float = 1e-9, states: Sequence[object] | None = None
 ) -> tuple[Array, Array]:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from iirl_opt.checks import PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 __all__ = ["load_game", "save_game"]
 
@@ -23,6 +24,7 @@ FORMAT = 1
 LABELS = ("states", "leader_actions", "follower_actions")
 
 
+@checked(game=GAME, path=PATH)
 def save_game(game: TwoAgentMDP, path: str | Path) -> None:
     """Write a game to one ``.npz`` file that `load_game` reads back equal, exact numbers too.
 
@@ -61,6 +63,7 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
     os.replace(part, target)
 
 
+@checked(path=PATH)
 def load_game(path: str | Path) -> TwoAgentMDP:
     """Read a game that `save_game` wrote.
 

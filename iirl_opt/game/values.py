@@ -21,9 +21,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import splu
 
+from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, between, checked, whole
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.policy import as_floats, check_policy, deterministic_policy, joint_policy
 
 __all__ = [
@@ -54,7 +55,16 @@ PATIENCE = 100
 SETTLED = 50
 
 
-def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
+def REWARD(name: str, value: Any) -> Any:
+    """Return a reward as it is given, exact numbers included, if it holds finite numbers."""
+    _FINITE(name, value)
+    return value
+
+
+_FINITE = array_of_floats(error=InvalidReward)
+
+
+def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "reward") -> Array:
     """Return a reward as a float array of shape (S,) or of the shape of the model's choices.
 
     Raises
@@ -62,10 +72,10 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
     InvalidReward
         Names the state, or the wrong shape or type.
     """
-    array = as_floats(reward, "reward", InvalidReward)
+    array = as_floats(reward, name, InvalidReward)
     if array.shape not in ((model.n_states,), model.shape):
         raise InvalidReward(
-            "reward",
+            name,
             f"has shape {array.shape}",
             f"({model.n_states},) or {model.shape}",
             array.shape,
@@ -77,10 +87,11 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Array:
         where = ", ".join(
             f"{axis}={known[i]!r}" for axis, known, i in zip(model.axes, names, at, strict=False)
         )
-        raise InvalidReward(f"reward[{where}]", f"is {array[at]}", "finite numbers", array[at])
+        raise InvalidReward(f"{name}[{where}]", f"is {array[at]}", "finite numbers", array[at])
     return array
 
 
+@checked(reward=array_of_floats(error=InvalidReward), discount=between(0, 1, "[)"))
 def tie_tolerance(reward: ArrayLike, discount: float) -> float:
     """Return the difference of action values below which two actions are tied.
 
@@ -100,6 +111,7 @@ def follower_reward(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Arr
     return marginal
 
 
+@checked(model=MODEL)
 def evaluate(
     model: MDP | TwoAgentMDP, reward: ArrayLike, policy: ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> Array:
@@ -168,6 +180,7 @@ class Optimum:
         return float(np.abs(self.q.max(axis=1) - self.values).max())
 
 
+@checked(model=MODEL)
 def policy_iteration(
     model: MDP | TwoAgentMDP, reward: ArrayLike, *, start: ArrayLike | None = None
 ) -> Optimum:
@@ -211,6 +224,7 @@ def policy_iteration(
         iterations += 1
 
 
+@checked(model=MODEL, tolerance=POSITIVE, sweeps=whole(0), polish=FLAG)
 def modified_policy_iteration(
     model: MDP | TwoAgentMDP,
     reward: ArrayLike,

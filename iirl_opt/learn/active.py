@@ -33,9 +33,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import best_responses
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import Optimum, modified_policy_iteration
 from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_commitment
 from iirl_opt.learn.information import Outlook, look_ahead
@@ -44,7 +45,7 @@ from iirl_opt.learn.strategies import SPREAD
 from iirl_opt.observation import Trajectory
 from iirl_opt.programs.centre import Centre, analytic_centre, unit_rows
 from iirl_opt.programs.regret import RegretBound, regret_bound
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
 
 __all__ = ["ActiveIRL"]
 
@@ -60,6 +61,15 @@ HELD, ACCURACY = 2.5, 1e-3
 ROUNDING = 1e-9
 
 
+@checked(
+    game=GAME,
+    seed=SEED,
+    horizon=NOT_NEGATIVE,
+    explore=whole(0),
+    delta=POSITIVE,
+    price=POSITIVE,
+    feasible=FEASIBLE,
+)
 @dataclass(frozen=True, eq=False)
 class ActiveIRL(Learner):
     """A learner that pays for information while it is worth more than it costs.
@@ -237,6 +247,7 @@ class ActiveIRL(Learner):
         """Return the learner that explores no more."""
         return replace(self, explore=0)
 
+    @checked(delta=NOT_NEGATIVE)
     def regret(self, *, delta: float | None = None) -> RegretBound:
         """Return bounds on the regret of the next commitment under every feasible reward.
 
@@ -251,6 +262,7 @@ class ActiveIRL(Learner):
         """
         return regret_bound(self.known, self.ask(), delta=delta)
 
+    @checked(delta=NOT_NEGATIVE)
     def certified(self, delta: float) -> bool:
         """Return whether the next commitment is proved to lose at most `delta`, whatever the truth.
 

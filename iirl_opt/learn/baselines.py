@@ -23,14 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, RNG, checked, each, is_a
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP
 from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import Chosen, informative
-from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import Solver
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["FixedEnvironment", "MaxMargin", "MaximumEntropy", "RandomReward", "soft_values"]
 
@@ -43,6 +45,7 @@ SOFT_TOLERANCE, NEWTON_STEPS = 1e-12, 50
 MOST_STEPS = 200
 
 
+@checked(penalty=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class MaxMargin:
     """The reward with the largest margin of what was seen over everything else.
@@ -56,6 +59,7 @@ class MaxMargin:
 
     penalty: float = 0.0
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -64,6 +68,7 @@ class MaxMargin:
         return informative(found.reward, found) if found.value > 0 else None
 
 
+@checked(penalty=POSITIVE)
 @dataclass(frozen=True)
 class MaximumEntropy:
     """Maximum causal entropy IRL over all episodes.
@@ -83,6 +88,7 @@ class MaximumEntropy:
         if not 0 < self.penalty < np.inf:
             raise InvalidArgument("penalty", f"is {self.penalty}", "0 < penalty < ∞", self.penalty)
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -120,6 +126,7 @@ class MaximumEntropy:
 class RandomReward:
     """A reward drawn uniformly from the simplex, whatever was seen."""
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -161,6 +168,7 @@ def _dense(chain: Matrix) -> Array:
     return np.asarray(chain.toarray() if is_sparse(chain) else chain)
 
 
+@checked(learner=is_a(Learner), played=each(SEEN))
 @dataclass(frozen=True, eq=False)
 class FixedEnvironment(Learner):
     """Standard IRL: a learner that learns from the first commitment's answer alone.

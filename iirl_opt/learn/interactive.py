@@ -34,18 +34,32 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import (
+    FINITE,
+    FLAG,
+    POSITIVE,
+    RNG,
+    SEED,
+    checked,
+    each,
+    has,
+    is_a,
+    one_of,
+    whole,
+)
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import Follower, OptimalFollower
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_deterministic_policy
 from iirl_opt.game.values import evaluate, modified_policy_iteration
 from iirl_opt.learn.strategies import Chosen, RandomVertex, RewardChoice
-from iirl_opt.observation import Observation, Trajectory, observe, sample_trajectory
+from iirl_opt.observation import SEEN, Observation, Trajectory, observe, sample_trajectory
 from iirl_opt.programs.commitment import commit
-from iirl_opt.programs.rewards import FeasibleRewards
-from iirl_opt.programs.sets import RewardDomain
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
+from iirl_opt.programs.sets import DOMAIN, RewardDomain
 from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["ContradictionWarning", "Episode", "InteractiveIRL", "Learner", "interact", "regret"]
 
@@ -139,6 +153,17 @@ class Learner(ABC):
         return random_deterministic_policy(n_states, n_actions, self._rng())
 
 
+@checked(
+    game=GAME,
+    seed=SEED,
+    joint=FLAG,
+    domain=DOMAIN,
+    solver=SOLVER,
+    feasible=FEASIBLE,
+    slack=POSITIVE,
+    strategy=has("choose", what="a choice of a reward"),
+    leader_ties=one_of("first", "random"),
+)
 @dataclass(frozen=True, eq=False)
 class InteractiveIRL(Learner):
     """The learner of Algorithm 1.
@@ -270,6 +295,7 @@ class InteractiveIRL(Learner):
         return replace(self, feasible=self.known.observe(pi1, response))
 
 
+@checked(game=GAME, history=each(SEEN), best=FINITE)
 def regret(
     game: TwoAgentMDP,
     truth: ArrayLike,
@@ -325,6 +351,7 @@ class Episode:
     pi2: Array
 
 
+@checked(episodes=whole(1), follower=FOLLOWER, rng=RNG, learner=is_a(Learner), horizon=whole(0))
 def interact(
     learner: Learner,
     truth: ArrayLike,

@@ -45,11 +45,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import SEED, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.game.exact import Exact, exact_kernel, exact_optimum, exact_reward
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 __all__ = ["Distinction", "OneAnswer", "indistinguishable", "least_on_simplex", "one_answer"]
 
@@ -151,6 +152,7 @@ class Distinction:
         return f"Distinction({found})"
 
 
+@checked(game=GAME, seed=SEED, limit=whole(1))
 def indistinguishable(
     game: TwoAgentMDP, first: ArrayLike, second: ArrayLike, *, seed: int = 0, limit: int = LIMIT
 ) -> Distinction:
@@ -198,6 +200,7 @@ def indistinguishable(
     return Distinction(game, one, other)
 
 
+@checked(game=GAME, limit=whole(1))
 def one_answer(game: TwoAgentMDP, reward: ArrayLike, *, limit: int = LIMIT) -> OneAnswer | None:
     """Return the set of optimal actions if it is the same under every commitment, else None.
 

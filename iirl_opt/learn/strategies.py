@@ -18,12 +18,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.programs.centre import analytic_centre, unit_rows
-from iirl_opt.programs.rewards import FeasibleRewards
-from iirl_opt.programs.sets import RewardDomain
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
+from iirl_opt.programs.sets import DOMAIN, RewardDomain
 from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
+from iirl_opt.solver.records import SOLVER
 
 __all__ = [
     "AnalyticCentre",
@@ -65,6 +67,7 @@ class RewardChoice(Protocol):
         ...
 
 
+@checked(domain=DOMAIN, slack=POSITIVE, joint=FLAG)
 @dataclass(frozen=True)
 class RandomVertex:
     """A vertex of the feasible set that maximises a random objective.
@@ -87,6 +90,7 @@ class RandomVertex:
         if self.slack is not None:
             check_price(self.slack)
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -100,6 +104,7 @@ class RandomVertex:
         return Chosen(found.reward, found)
 
 
+@checked(domain=DOMAIN, slack=POSITIVE, n=whole(1))
 @dataclass(frozen=True)
 class MeanOfVertices:
     """The mean of several random vertices, which lies inside the set.
@@ -121,6 +126,7 @@ class MeanOfVertices:
         if self.slack is not None:
             check_price(self.slack)
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -134,6 +140,7 @@ class MeanOfVertices:
         return informative(mean, tuple(one.evidence for one in vertices))
 
 
+@checked(domain=DOMAIN)
 @dataclass(frozen=True)
 class ChebyshevCentre:
     """The centre of the largest ball in the set.
@@ -143,6 +150,7 @@ class ChebyshevCentre:
 
     domain: RewardDomain | None = None
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -151,6 +159,7 @@ class ChebyshevCentre:
         return informative(ball.centre, ball)
 
 
+@checked(price=POSITIVE)
 @dataclass(frozen=True)
 class AnalyticCentre:
     """The analytic centre of the set in the reward simplex.
@@ -164,6 +173,7 @@ class AnalyticCentre:
 
     price: float = 1e8
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
@@ -176,6 +186,7 @@ class AnalyticCentre:
         return informative(centre.point, centre)
 
 
+@checked(domain=DOMAIN, n=whole(1))
 @dataclass(frozen=True)
 class HitAndRunMean:
     """The mean of points drawn uniformly from the set: an estimate of its centre of mass.
@@ -193,6 +204,7 @@ class HitAndRunMean:
     def __post_init__(self) -> None:
         _check_count(self.n)
 
+    @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:

@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
+from iirl_opt.checks import POSITIVE, SEEDED, checked, whole
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
 from iirl_opt.game.kernel import Matrix, is_sparse
@@ -49,7 +50,7 @@ from iirl_opt.planning.iteration import (
     check_repeatable,
     evaluated,
 )
-from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem
 
 __all__ = ["Improvement", "StartGradient", "grid_check", "improve_stochastic", "start_gradient"]
 
@@ -125,6 +126,7 @@ class Improvement:
         return self.best.value - self.begun.value
 
 
+@checked(problem=PROBLEM, tolerance=POSITIVE, steps=whole(0), random_starts=whole(0), seed=SEEDED)
 def improve_stochastic(
     problem: CommitmentProblem,
     pi1: ArrayLike | None = None,
@@ -159,8 +161,6 @@ def improve_stochastic(
     for small games.
     """
     check_repeatable(problem)
-    _check_whole("steps", steps, 0)
-    _check_whole("random_starts", random_starts, 0)
     given = approximate_value_iteration(problem).policy if pi1 is None else pi1
     begun = evaluated(problem, given)
     outside = begun.policy.astype(bool) & ~problem.allowed
@@ -183,6 +183,7 @@ def improve_stochastic(
     return best
 
 
+@checked(problem=PROBLEM)
 def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     """Return the start value of a commitment (S, A) to a smooth follower, and its exact gradient.
 
@@ -224,6 +225,7 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     return StartGradient(float(game.start @ values), gradient)
 
 
+@checked(problem=PROBLEM, resolution=whole(1))
 def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
     """Return the best commitment whose probabilities are multiples of 1 / `resolution`.
 
@@ -237,7 +239,6 @@ def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
     **Cost** arithmetic: every commitment of the grid is evaluated.
     """
     check_repeatable(problem)
-    _check_whole("resolution", resolution, 1)
     per_state = [math.comb(resolution + n - 1, n - 1) for n in problem.allowed.sum(axis=1).tolist()]
     total = math.prod(per_state)
     if total > LARGEST_GRID:
@@ -435,9 +436,3 @@ def _starts(
     for _ in range(random_starts):
         drawn = rng.exponential(size=allowed.shape) * allowed
         yield "random", drawn / drawn.sum(axis=1, keepdims=True)
-
-
-def _check_whole(name: str, number: Any, least: int) -> None:
-    fits = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not fits or number < least:
-        raise InvalidArgument(name, f"is {number!r}", f"a whole number ≥ {least}", number)

@@ -39,9 +39,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower, LocalFollower, ProportionalFollower
-from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 
 __all__ = ["BoundedFollower", "Box", "Relaxation", "ValueBounds", "bounded", "value_bounds"]
 
@@ -409,6 +410,7 @@ def bounded(problem: CommitmentProblem) -> bool:
     return Relaxation(problem, free=True).refusal is None
 
 
+@checked(problem=PROBLEM, stochastic=FLAG)
 def value_bounds(problem: CommitmentProblem, *, stochastic: bool = True) -> ValueBounds:
     """Return bounds (S,) on both agents' values over all allowed commitments and all tie rules.
 

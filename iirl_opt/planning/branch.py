@@ -22,6 +22,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
+from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.planning.bounds import Box, Mask, Relaxation, bounded
 from iirl_opt.planning.enumeration import (
@@ -30,7 +31,7 @@ from iirl_opt.planning.enumeration import (
     commitments,
     enumerate_commitments,
 )
-from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 from iirl_opt.planning.tree import TreeRecorder
 
 __all__ = ["branch_and_bound", "search"]
@@ -39,6 +40,7 @@ __all__ = ["branch_and_bound", "search"]
 BATCH, LEAF = 64, 32
 
 
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=POSITIVE, leaf=whole(1))
 def branch_and_bound(
     problem: CommitmentProblem,
     *,

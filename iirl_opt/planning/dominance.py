@@ -29,12 +29,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.planning.bounds import Relaxation, bounded
 from iirl_opt.planning.branch import branch_and_bound
 from iirl_opt.planning.enumeration import check_count, commitments
-from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 
 __all__ = ["Dominance", "DominanceVerdict", "dominance", "optimistic_commitment"]
 
@@ -86,6 +87,7 @@ class Dominance:
         return bool((self.bounds - self.values <= self.tolerance).all())
 
 
+@checked(problem=PROBLEM, tolerance=POSITIVE, limit=whole(0), time_limit=optional(TIME_LIMIT))
 def dominance(
     problem: CommitmentProblem,
     *,

@@ -16,11 +16,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import TIME_LIMIT, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats, deterministic_policy
 from iirl_opt.planning.bounds import value_bounds
-from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 from iirl_opt.planning.tree import SearchTree
 
 __all__ = ["LIMIT", "Search", "check_weights", "commitments", "digits", "enumerate_commitments"]
@@ -64,6 +65,7 @@ class Search:
         """How much better than `value` another commitment can be."""
         return self.bound - self.value
 
+    @checked(n_actions=whole(1))
     def policy(self, n_actions: int) -> Array:
         """Return the commitment as a policy (S, A)."""
         return deterministic_policy(self.actions, n_actions)
@@ -104,6 +106,7 @@ def digits(numbers: Integers, bases: Sequence[int]) -> Integers:
     return found
 
 
+@checked(problem=PROBLEM, limit=whole(1), time_limit=TIME_LIMIT)
 def enumerate_commitments(
     problem: CommitmentProblem,
     *,

@@ -27,13 +27,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import POSITIVE, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import LocalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats, deterministic_policy
 from iirl_opt.game.values import ROUNDING, modified_policy_iteration
-from iirl_opt.planning.problem import CommitmentProblem, Reply
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply
 
 __all__ = [
     "Approximation",
@@ -121,6 +122,7 @@ class Approximation:
         return self.best.value
 
 
+@checked(problem=PROBLEM, tolerance=POSITIVE, sweeps=whole(1))
 def approximate_value_iteration(
     problem: CommitmentProblem,
     *,
@@ -213,6 +215,7 @@ def evaluated(problem: CommitmentProblem, policy: ArrayLike) -> Evaluated:
     return Evaluated(commitment, reply, float(problem.game.start @ reply.values))
 
 
+@checked(problem=PROBLEM)
 def joint_leader_policy(problem: CommitmentProblem) -> Array:
     """Return the leader's part (S, A) of a joint policy that is optimal for the leader's reward.
 

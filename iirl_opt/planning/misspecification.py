@@ -16,14 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from iirl_opt.checks import TIME_LIMIT, checked, each, has, whole
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import EpsilonGreedyFollower, Follower, OptimalFollower
+from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.planning.bounds import bounded
 from iirl_opt.planning.branch import branch_and_bound, search
 from iirl_opt.planning.dominance import optimistic_commitment
 from iirl_opt.planning.enumeration import LIMIT, Search, check_count, commitments
-from iirl_opt.planning.problem import Array, CommitmentProblem, Integers
+from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 
 __all__ = [
     "Information",
@@ -116,6 +117,7 @@ def plan_for(problem: CommitmentProblem) -> Integers:
     return search(problem).actions
 
 
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, plan=has("__call__", what="a function"))
 def misspecification_loss(
     problem: CommitmentProblem,
     assumed: Follower | Mapping[str, Follower] | None = None,
@@ -175,6 +177,7 @@ def misspecification_loss(
     }
 
 
+@checked(problem=PROBLEM, limit=whole(1), followers=each(FOLLOWER, 1))
 def value_of_information(
     problem: CommitmentProblem,
     followers: Sequence[Follower],

@@ -23,12 +23,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import EpsilonGreedyFollower, Follower, LocalFollower, OptimalFollower
+from iirl_opt.checks import RNG, Rule, array_of_floats, array_of_whole, checked, is_a, one_of
+from iirl_opt.errors import InvalidArgument, InvalidPolicy
+from iirl_opt.follower import (
+    FOLLOWER,
+    VALUES,
+    EpsilonGreedyFollower,
+    Follower,
+    LocalFollower,
+    OptimalFollower,
+)
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import check_reward, evaluate, tie_tolerance
+from iirl_opt.game.values import REWARD, check_reward, evaluate, tie_tolerance
 
 __all__ = ["CommitmentProblem", "Reply", "Ties"]
 
@@ -84,6 +92,13 @@ class CommitmentProblem:
     ties: Ties | None
     allowed: NDArray[np.bool_]
 
+    @checked(
+        game=GAME,
+        reward=REWARD,
+        follower=FOLLOWER,
+        follower_reward=REWARD,
+        ties=one_of("optimistic", "pessimistic"),
+    )
     def __init__(
         self,
         game: TwoAgentMDP,
@@ -153,6 +168,7 @@ class CommitmentProblem:
         """The follower's tie tolerance."""
         return tie_tolerance(self.follower_reward, self.game.discount)
 
+    @checked(rng=RNG)
     def reply(self, pi1: ArrayLike, rng: np.random.Generator | None = None) -> Reply:
         """Return the answer to a commitment (S, A), deterministic or not, and the leader's values.
 
@@ -169,6 +185,7 @@ class CommitmentProblem:
         response, values = self._replies(kernel, theirs, own)
         return Reply(response[0], values[0])
 
+    @checked(actions=array_of_whole(2))
     def values_of(self, actions: ArrayLike) -> Array:
         """Return the leader's values (K, S) of K deterministic commitments given as actions (K, S).
 
@@ -191,6 +208,7 @@ class CommitmentProblem:
             )
         return values
 
+    @checked(policies=array_of_floats(3, error=InvalidPolicy))
     def replies(self, policies: ArrayLike) -> Reply:
         """Return the responses (K, S, B) and leader values (K, S) of K commitments (K, S, A).
 
@@ -231,6 +249,7 @@ class CommitmentProblem:
         """The dense kernel (S, A, B, S)."""
         return _dense(self.game.matrix).reshape(*self.game.shape, self.game.n_states)
 
+    @checked(q=VALUES, own=VALUES)
     def answer(self, q: Array, own: Array) -> Array:
         """Return a local follower's play (…, B) at action values q (…, B) of its own.
 
@@ -281,6 +300,10 @@ class CommitmentProblem:
         chosen = np.where(optimal, sign * own, -np.inf).argmax(axis=-1)
         greedy = np.eye(own.shape[-1])[chosen]
         return np.asarray((1 - self.epsilon) * greedy + self.epsilon / own.shape[-1])
+
+
+# What an argument `problem` may be.
+PROBLEM: Rule = is_a(CommitmentProblem)
 
 
 def best_values(kernel: Array, reward: Array, discount: float, allowed: NDArray[np.bool_]) -> Array:

@@ -34,12 +34,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import checked, has
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.values import REWARD, check_reward
 from iirl_opt.programs.occupancy import OccupancyMeasure, flow_matrix
 from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["AdmissibleCommitment", "AdmissibleSolution", "Restriction"]
 
@@ -93,6 +95,9 @@ class AdmissibleCommitment:
     restrictions: Mapping[Any, tuple[Array, Array]]
     allowed: NDArray[np.bool_]
 
+    @checked(
+        game=GAME, reward=REWARD, restrictions=has("items", what="a mapping of states to (G, h)")
+    )
     def __init__(
         self,
         game: TwoAgentMDP,
@@ -144,6 +149,7 @@ class AdmissibleCommitment:
         """Return the cvxpy problem."""
         return cp.Problem(cp.Maximize(self.measure.expected(self.reward)), self.constraints)
 
+    @checked(solver=SOLVER)
     def solve(self, solver: Solver | None = None) -> AdmissibleSolution:
         """Return the best admissible commitment.
 

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import helmert, null_space
 
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
@@ -125,6 +126,7 @@ class Environment:
         return f"Environment({self.kind}{share}, tan θ ≤ {self.tan_bound:.3g}, {self.mdp!r})"
 
 
+@checked(n_actions=whole(1))
 def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> Environment:
     """Return the environment of Theorem 2: b1 everywhere leaves exactly the class of the reward.
 
@@ -160,6 +162,7 @@ def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> E
     return Environment("ideal", floats, mdp, None, Fraction(0))
 
 
+@checked(n_actions=whole(1), planning_tolerance=NOT_NEGATIVE, rational=FLAG)
 def strict_environment(
     reward: ArrayLike,
     discount: Any,

@@ -47,6 +47,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import TIME_LIMIT, checked
 from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached, SolverFailed
 from iirl_opt.follower import best_responses
 from iirl_opt.game.kernel import Matrix, is_sparse
@@ -54,8 +55,10 @@ from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import check_reward, evaluate
 from iirl_opt.planning.bounds import ValueBounds, value_bounds
 from iirl_opt.planning.iteration import approximate_value_iteration, check_repeatable
-from iirl_opt.planning.problem import CommitmentProblem, Reply, best_values
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply, best_values
+from iirl_opt.programs.sets import CONSTRAINTS
 from iirl_opt.solver import HiGHS, Solved, Solver, Status, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["STRICT", "BilevelSolution", "DeterministicCommitment", "accepted_gap"]
 
@@ -106,6 +109,7 @@ class BilevelSolution:
         return self.bound - self.value
 
 
+@checked(problem=PROBLEM)
 @dataclass(frozen=True, eq=False)
 class DeterministicCommitment:
     """The commitment problem over deterministic commitments as a cvxpy program to extend.
@@ -210,10 +214,12 @@ class DeterministicCommitment:
             rows.append((out @ z == np.zeros(forbidden.size)).set_label("forbidden"))
         return rows
 
+    @checked(subject_to=CONSTRAINTS)
     def program(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given."""
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
+    @checked(solver=SOLVER, time_limit=TIME_LIMIT, subject_to=CONSTRAINTS)
     def solve(
         self,
         subject_to: Sequence[cp.Constraint] = (),

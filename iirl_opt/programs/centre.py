@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
 
 __all__ = ["Centre", "analytic_centre", "unit_rows"]
@@ -96,6 +97,7 @@ class Centre:
         """
         return self._steps(np.eye(self.point.size))
 
+    @checked(rng=RNG, n=whole(0), scale=POSITIVE)
     def spread(self, n: int, rng: np.random.Generator, *, scale: float = 1.0) -> Array:
         """Return n points (n, width) of the law with covariance ``scale² C``: see `root`.
 
@@ -104,6 +106,7 @@ class Centre:
         free = rng.standard_normal((self.point.size, n))
         return np.asarray(self.point + scale * self._steps(free).T)
 
+    @checked(rows=array_of_floats(2))
     def depth(self, rows: Array) -> Array:
         """Return the slack of rows (m, n) at the centre in standard deviations, shape (m,).
 
@@ -150,6 +153,14 @@ def unit_rows(rows: ArrayLike) -> Array:
     return np.asarray(unit[np.sort(first)])
 
 
+@checked(
+    tolerance=POSITIVE,
+    price=POSITIVE,
+    rows=array_of_floats(2),
+    keep=whole(0),
+    max_iterations=whole(0),
+    near=is_a(Centre),
+)
 def analytic_centre(
     rows: ArrayLike,
     *,

@@ -33,9 +33,10 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import FLAG, TIME_LIMIT, checked, has, one_of
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import Follower, OptimalFollower
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import (
     Optimum,
@@ -58,7 +59,9 @@ from iirl_opt.programs.admissible import AdmissibleCommitment, Restriction
 from iirl_opt.programs.bilevel import DeterministicCommitment, accepted_gap
 from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
+from iirl_opt.programs.sets import CONSTRAINTS
 from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["Commitment", "Guarantee", "Method", "StackelbergCommitment", "commit"]
 
@@ -153,6 +156,7 @@ class StackelbergCommitment:
     game: TwoAgentMDP
     reward: Array
 
+    @checked(game=GAME)
     def __init__(self, game: TwoAgentMDP, reward: ArrayLike) -> None:
         object.__setattr__(self, "game", game)
         object.__setattr__(self, "reward", check_reward(game, reward))
@@ -176,10 +180,12 @@ class StackelbergCommitment:
         """The flow constraints of the measure."""
         return self.measure.constraints
 
+    @checked(subject_to=CONSTRAINTS)
     def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given."""
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
+    @checked(solver=SOLVER)
     def solve(self, solver: Solver | None = None) -> Commitment:
         """Return an optimal commitment; states that it never visits are completed optimally.
 
@@ -191,6 +197,17 @@ class StackelbergCommitment:
         return _commitment(CommitmentProblem(self.game, self.reward), optimum, solved)
 
 
+@checked(
+    game=GAME,
+    solver=SOLVER,
+    time_limit=TIME_LIMIT,
+    follower=FOLLOWER,
+    exact=FLAG,
+    stochastic=FLAG,
+    method=one_of(*METHODS),
+    whose=one_of("leader", "both"),
+    admissible=has("items", what="a mapping of states to (G, h)"),
+)
 def commit(
     game: TwoAgentMDP,
     reward: ArrayLike | None = None,

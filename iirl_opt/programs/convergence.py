@@ -37,14 +37,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Check
+from iirl_opt.checks import POSITIVE, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import check_reward, modified_policy_iteration, tie_tolerance
 from iirl_opt.planning.enumeration import commitments
 from iirl_opt.programs.advantages import Play
 from iirl_opt.solver import HiGHS, LiveProgram
+from iirl_opt.solver.records import HIGHS
 
 __all__ = ["ConvergenceCondition", "convergence_condition"]
 
@@ -121,6 +123,7 @@ class ConvergenceCondition:
             return None
         return len(self.commitments)
 
+    @checked(k=whole(0))
     def pi1(self, k: int) -> Array:
         """Return a suboptimal commitment by its position, as a policy (S, A)."""
         return deterministic_policy(self.commitments[k], self.game.n_leader_actions)
@@ -132,6 +135,7 @@ class ConvergenceCondition:
             f"{self.game.n_leader_actions**self.game.n_states}, margin {self.margin:.3g})"
         )
 
+    @checked(tolerance=POSITIVE)
     def check(self, tolerance: float | None = None) -> Check:
         """Prove everything again without a solver: the enumeration, both sides of all margins.
 
@@ -173,6 +177,9 @@ class ConvergenceCondition:
         return Check(residuals, allowed)
 
 
+@checked(
+    game=GAME, tolerance=POSITIVE, limit=whole(1), follower=is_a(OptimalFollower), solver=HIGHS
+)
 def convergence_condition(
     game: TwoAgentMDP,
     truth: ArrayLike,

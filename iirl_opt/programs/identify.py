@@ -31,17 +31,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import null_space
 from scipy.optimize import brentq
 
+from iirl_opt.checks import POSITIVE, SEED, checked, has, whole
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidReward, Unbounded
 from iirl_opt.follower import best_responses
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation
 from iirl_opt.programs.affine import check_hypothesis, is_constant, unit_direction
-from iirl_opt.programs.rewards import FeasibleRewards, Violation
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards, Violation
 from iirl_opt.programs.sets import RewardBox, RewardSet, RewardSimplex
 from iirl_opt.programs.verify import Verdict
 from iirl_opt.solver import Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["Identification", "VerificationProtocol", "identify"]
 
@@ -94,6 +96,7 @@ class Identification:
         return "\n".join(lines)
 
 
+@checked(solver=SOLVER, feasible=has("lifted", what="a set of rewards"))
 def identify(
     feasible: RewardSet, hypothesis: ArrayLike | None = None, *, solver: Solver | None = None
 ) -> Identification:
@@ -204,6 +207,15 @@ class _Probe(NamedTuple):
     rows: Array
 
 
+@checked(
+    game=GAME,
+    seed=SEED,
+    width=POSITIVE,
+    pairs=whole(1),
+    resolution=POSITIVE,
+    solver=SOLVER,
+    feasible=FEASIBLE,
+)
 @dataclass(frozen=True, eq=False)
 class VerificationProtocol:
     """Verify a hypothesis over several episodes in a given game, by asking around its ties.

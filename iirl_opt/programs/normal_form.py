@@ -26,10 +26,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from iirl_opt.checks import checked
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem
 from iirl_opt.programs.bilevel import STRICT
 from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["MixedCommitment", "MixedSolution"]
 
@@ -51,6 +53,7 @@ class MixedSolution(NamedTuple):
     solved: Solved
 
 
+@checked(problem=PROBLEM)
 @dataclass(frozen=True, eq=False)
 class MixedCommitment:
     """The best stochastic commitment of a one-state game as a cvxpy program to extend.
@@ -149,6 +152,7 @@ class MixedCommitment:
         """Return the cvxpy problem."""
         return cp.Problem(self.objective, self.constraints)
 
+    @checked(solver=SOLVER)
     def solve(self, solver: Solver | None = None) -> MixedSolution:
         """Return the best mixed strategy. **Cost** a mixed-integer program with B binaries."""
         solved = solve(self.program(), STRICT if solver is None else solver)

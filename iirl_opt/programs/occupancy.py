@@ -31,12 +31,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Infeasibility, Instance, Optimality
+from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
 from iirl_opt.errors import Infeasible
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import split
 from iirl_opt.game.values import check_reward
+from iirl_opt.programs.sets import CONSTRAINTS, EXPRESSION
 from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
 
@@ -46,6 +49,7 @@ Array = NDArray[np.float64]
 VISITED = 1e-9
 
 
+@checked(expected=EXPRESSION, limit=FINITE, name=TEXT)
 def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint:
     """Return the constraint that an expected quantity of the joint measure is at most `limit`.
 
@@ -147,6 +151,7 @@ class OccupancySolution:
         seen = self.visited[:, None, None]
         return np.where(seen, self.measure / np.where(seen, mass, 1.0), uniform)
 
+    @checked(tolerance=POSITIVE)
     def split(self, *, tolerance: float = 1e-7) -> tuple[Array, Array]:
         """Return (pi1, pi2) whose product is the joint policy.
 
@@ -158,6 +163,7 @@ class OccupancySolution:
         return split(self.joint_policy, tolerance=tolerance, states=self.game.states)
 
 
+@checked(game=GAME)
 @dataclass(frozen=True, eq=False)
 class OccupancyMeasure:
     """The occupancy measures of all joint policies of a game.
@@ -214,6 +220,7 @@ class OccupancyMeasure:
         rows: Matrix = sp.kron(keep, sp.eye_array(n_b), format="csr")
         return [(rows @ self.variable == 0).set_label("leader")]
 
+    @checked(solver=SOLVER, subject_to=CONSTRAINTS)
     def maximise(
         self,
         reward: ArrayLike,
@@ -257,6 +264,7 @@ class OccupancyMeasure:
             solved=solved,
         )
 
+    @checked(subject_to=CONSTRAINTS)
     def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
         """Return the program that `maximise` solves, unsolved."""
         return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])

@@ -20,11 +20,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from iirl_opt.checks import POSITIVE, checked, is_a
 from iirl_opt.errors import IIRLError, InvalidArgument
 from iirl_opt.game.kernel import is_sparse
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.programs.affine import Environment
 from iirl_opt.solver import Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["NotRealisable", "Separation", "realise", "satisfies_condition_b"]
 
@@ -101,6 +103,7 @@ class NotRealisable(IIRLError):
         )
 
 
+@checked(game=GAME, solver=SOLVER, environment=is_a(Environment))
 def realise(game: TwoAgentMDP, environment: Environment, *, solver: Solver | None = None) -> Array:
     """Return a commitment (S, A) under which the follower faces the environment.
 
@@ -232,6 +235,7 @@ def _largest_shares(offered: Array, rows: Array, solver: Solver | None) -> Array
     return np.asarray(share.value)
 
 
+@checked(game=GAME, tolerance=POSITIVE)
 def satisfies_condition_b(game: TwoAgentMDP, *, tolerance: float = 1e-12) -> bool:
     """Return whether some commitment makes the game any environment at all.
 

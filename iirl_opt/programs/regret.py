@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Check
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.errors import InvalidArgument, SolverFailed
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
@@ -50,8 +51,9 @@ from iirl_opt.programs.advantages import (
     known_rows,
     linear_values,
 )
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import HiGHS, Solved, solve
+from iirl_opt.solver.records import HIGHS
 
 __all__ = ["RegretBound", "WorstRegret", "certified", "regret_bound", "worst_regret"]
 
@@ -120,6 +122,7 @@ class RegretBound:
         counts = f"{self.solved} programs, {self.screened} screened"
         return f"RegretBound({self.lower:.6g} ≤ worst regret ≤ {self.upper:.6g}, {counts})"
 
+    @checked(tolerance=POSITIVE)
     def check(self, tolerance: float | None = None) -> Check:
         """Prove both bounds again from multipliers and witness, without a solver.
 
@@ -155,6 +158,17 @@ class RegretBound:
         return Check(residuals, allowed)
 
 
+@checked(
+    feasible=FEASIBLE,
+    joint=FLAG,
+    delta=NOT_NEGATIVE,
+    tolerance=POSITIVE,
+    seed=SEED,
+    tighten=FLAG,
+    limit=whole(0),
+    starts=whole(0),
+    solver=HIGHS,
+)
 def regret_bound(
     feasible: FeasibleRewards,
     pi1: ArrayLike,
@@ -277,6 +291,7 @@ def _tightened(play: Play, program: Programs, witness: _Witness) -> Ceiling | No
     return Ceiling(play, program, linear)
 
 
+@checked(feasible=FEASIBLE, delta=NOT_NEGATIVE, solver=HIGHS)
 def certified(
     feasible: FeasibleRewards,
     pi1: ArrayLike,
@@ -313,6 +328,7 @@ class WorstRegret:
     solved: Solved
 
 
+@checked(feasible=FEASIBLE, joint=FLAG, solver=HIGHS)
 def worst_regret(
     feasible: FeasibleRewards,
     pi1: ArrayLike,

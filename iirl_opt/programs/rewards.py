@@ -41,14 +41,27 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import (
+    FLAG,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Rule,
+    array_of_floats,
+    checked,
+    each,
+    is_a,
+    one_of,
+)
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import check_reward, evaluate, follower_reward, tie_tolerance
-from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
+from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
+from iirl_opt.game.values import REWARD, check_reward, evaluate, follower_reward, tie_tolerance
+from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.programs.cuts import Block, CutProgram, lift, prefers_cuts
 from iirl_opt.programs.partial import Environment, PartialResponse, count_pairs
 from iirl_opt.programs.sets import (
+    DOMAIN,
+    EXPRESSION,
     Lifted,
     RewardBox,
     RewardDomain,
@@ -59,6 +72,7 @@ from iirl_opt.programs.sets import (
 from iirl_opt.programs.soft import Rows, check_price, exactly, priced
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["AffineClass", "DistinctRows", "FeasibleRewards", "Violation"]
 
@@ -83,6 +97,7 @@ class AffineClass:
 
     reward: Array
 
+    @checked(reward=REWARD)
     def __init__(self, reward: ArrayLike) -> None:
         array = np.array(reward, dtype=float)
         if array.ndim != 1 or not array.size:
@@ -91,6 +106,7 @@ class AffineClass:
         array.flags.writeable = False
         object.__setattr__(self, "reward", array)
 
+    @checked(x=EXPRESSION)
     def constraints(self, x: cp.Expression) -> list[cp.Constraint]:
         """Return constraints that hold an expression x of shape (S,) in the class."""
         scale, shift = cp.Variable(name="affine scale"), cp.Variable(name="affine shift")
@@ -99,6 +115,7 @@ class AffineClass:
             (scale >= 0).set_label("affine scale"),
         ]
 
+    @checked(strict=FLAG, tolerance=POSITIVE)
     def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
         """Return whether x lies in the class, within `tolerance` of its spread or within rounding.
 
@@ -319,6 +336,7 @@ class _Watched:
         return self.environment.gaps(reward)
 
 
+@checked(game=GAME, episodes=each(is_a(_Episode, _Watched)))
 @dataclass(frozen=True, eq=False)
 class FeasibleRewards(RewardSet):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).
@@ -365,6 +383,7 @@ class FeasibleRewards(RewardSet):
             )
         return self.add(response)
 
+    @checked(observation=SEEN)
     def add(self, observation: Observation | Trajectory) -> FeasibleRewards:
         """Return the rewards that also explain an observation of this game.
 
@@ -414,6 +433,7 @@ class FeasibleRewards(RewardSet):
         counts = f"{len(self.episodes)} episodes, {self.count_rows()} rows"
         return f"FeasibleRewards({self.game!r}, {counts})"
 
+    @checked(joint=FLAG)
     def count_rows(self, *, joint: bool = False) -> int:
         """Return the number of rows beside the values: zeros and repetitions left out."""
         pairs = sum(int(pool.counts.size) for _, pool in self._pools())
@@ -432,6 +452,7 @@ class FeasibleRewards(RewardSet):
         shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
         return np.array([episode.gaps(r) for episode in self.episodes]).reshape(shape)
 
+    @checked(tolerance=POSITIVE)
     def violations(
         self, reward: ArrayLike, *, tolerance: float | None = None
     ) -> tuple[Violation, ...]:
@@ -456,6 +477,7 @@ class FeasibleRewards(RewardSet):
             for t, s, b in at[order]
         )
 
+    @checked(tolerance=POSITIVE)
     def contains(self, reward: ArrayLike, *, tolerance: float | None = None) -> bool:
         """Return whether the reward explains every observation; the set is closed.
 
@@ -463,6 +485,7 @@ class FeasibleRewards(RewardSet):
         """
         return not self.violations(reward, tolerance=tolerance)
 
+    @checked(r=EXPRESSION)
     def lifted(self, r: cp.Expression) -> Lifted:
         """Return the set as ``values[t]`` and ``tied[t]`` (equalities) and ``optimal[t]`` (≥ 0).
 
@@ -501,6 +524,7 @@ class FeasibleRewards(RewardSet):
             rows += pool.rows(t, flat, v, joint=joint, floor=floor)
         return rows
 
+    @checked(joint=FLAG)
     def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
         """Return (G, E) with ``G r ≥ 0`` and ``E r = 0`` over flat rewards: Corollary 1 as printed.
 
@@ -552,6 +576,7 @@ class FeasibleRewards(RewardSet):
             parts += [rows[first], of, at // n_actions, at % n_actions]
         return DistinctRows(*parts)
 
+    @checked(points=array_of_floats(2, error=InvalidReward), ceilings=FLAG)
     def outer_rows(self, points: ArrayLike, *, ceilings: bool = True) -> Array:
         """Return half-spaces ``g·r ≥ 0`` of the trajectories that cut off given points.
 
@@ -578,6 +603,7 @@ class FeasibleRewards(RewardSet):
         rows = [pool.outer_rows(given, ceilings=ceilings) for _, pool in self._pools()]
         return np.concatenate([np.zeros((0, self.game.n_states)), *rows])
 
+    @checked(domain=DOMAIN, solver=SOLVER, slack=POSITIVE, method=one_of(*get_args(Method)))
     def maximise(
         self,
         objective: ArrayLike,
@@ -618,6 +644,7 @@ class FeasibleRewards(RewardSet):
         program, r = self._program(c, domain, price)
         return self._search(program.objective, r, c.shape, program.constraints, solver)
 
+    @checked(domain=DOMAIN, slack=POSITIVE)
     def program(
         self,
         objective: ArrayLike,
@@ -645,6 +672,12 @@ class FeasibleRewards(RewardSet):
         goal = cp.Maximize(goal.args[0] - sum(costs))
         return cp.Problem(goal, limits + where.constraints(r)), r
 
+    @checked(
+        domain=DOMAIN,
+        solver=SOLVER,
+        directions=array_of_floats(2),
+        method=one_of(*get_args(Method)),
+    )
     def widths(
         self,
         directions: ArrayLike | None = None,
@@ -699,6 +732,7 @@ class FeasibleRewards(RewardSet):
         names = [t for t, _ in distinct]
         return _Cuts.of(self, blocks, names, domain or RewardSimplex(), chosen, prices)
 
+    @checked(penalty=NOT_NEGATIVE, bound=POSITIVE, solver=SOLVER)
     def max_margin(
         self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | None = None
     ) -> RewardSolution:
@@ -737,6 +771,7 @@ class FeasibleRewards(RewardSet):
                 goal = goal + cp.sum(margin)
         return self._search(cp.Maximize(goal), r, (self.game.n_states,), limits, solver)
 
+    @checked(joint=FLAG, spread=POSITIVE, solver=SOLVER)
     def is_informative(
         self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | None = None
     ) -> bool:
@@ -760,6 +795,7 @@ class FeasibleRewards(RewardSet):
                 return True
         return False
 
+    @checked(solver=SOLVER)
     def explain_infeasibility(self, *, solver: Solver | None = None) -> tuple[int, ...] | None:
         """Return episodes that no non-constant state reward explains together, or None.
 
@@ -823,6 +859,10 @@ class FeasibleRewards(RewardSet):
     def _rows(self, joint: bool) -> Iterator[tuple[int, _Episode, tuple[_Rows, _Rows]]]:
         for t, episode in self._distinct():
             yield t, episode, episode.joint_rows if joint else episode.state_rows
+
+
+# What an argument `feasible` may be.
+FEASIBLE: Rule = is_a(FeasibleRewards)
 
 
 class _Cuts(NamedTuple):

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import null_space, solve_triangular
 
+from iirl_opt.checks import FLAG, POSITIVE, RNG, Rule, checked, each, has, is_a, one_of, whole
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import check_reward
 from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = [
     "Ball",
@@ -39,6 +41,12 @@ Array = NDArray[np.float64]
 # Rows have entries of order one. A slack that can be no larger than THIN is an equality; programs
 # that look for slack count no more than CAP of it, so that they spread it over many rows.
 THIN, CAP = 1e-8, 1e-4
+
+
+# What the arguments that are cvxpy's, and `domain`, may be.
+EXPRESSION: Rule = is_a(cp.Expression)
+CONSTRAINTS: Rule = each(is_a(cp.Constraint))
+DOMAIN: Rule = has("constraints", what="a domain such as RewardSimplex()")
 
 
 class RewardDomain(Protocol):
@@ -57,6 +65,7 @@ class RewardSimplex:
     (Lemma 1 with λ1 > 0). **Source** paper, Section 4.2.
     """
 
+    @checked(r=EXPRESSION)
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         """Return the constraints ``simplex sum`` and ``simplex``."""
         return [
@@ -65,6 +74,7 @@ class RewardSimplex:
         ]
 
 
+@checked(bound=POSITIVE)
 @dataclass(frozen=True)
 class RewardBox:
     """Rewards with ``|r| ≤ bound`` in every entry."""
@@ -75,6 +85,7 @@ class RewardBox:
         if not 0 < self.bound < np.inf:
             raise InvalidArgument("bound", f"is {self.bound}", "0 < bound < ∞", self.bound)
 
+    @checked(r=EXPRESSION)
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         """Return the constraints ``box below`` and ``box above``."""
         return [
@@ -157,6 +168,7 @@ class RewardSet(ABC):
     def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
         """Return (G, E) with ``G r ≥ 0`` and ``E r = 0``, dense, over flat rewards."""
 
+    @checked(r=EXPRESSION)
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         """Return cvxpy constraints that hold r in the set, to use in a program of your own.
 
@@ -172,6 +184,7 @@ class RewardSet(ABC):
         equalities, nonnegative = self.lifted(r)
         return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
 
+    @checked(domain=DOMAIN, solver=SOLVER)
     def maximise(
         self,
         objective: ArrayLike,
@@ -199,6 +212,7 @@ class RewardSet(ABC):
         limits = self.constraints(r) + where.constraints(r)
         return self._search(self._goal(c, r), r, c.shape, limits, solver)
 
+    @checked(domain=DOMAIN)
     def program(self, objective: ArrayLike, *, domain: RewardDomain | None = None) -> cp.Problem:
         """Return the program that `maximise` solves, unsolved."""
         c = check_reward(self.game, objective)
@@ -206,6 +220,7 @@ class RewardSet(ABC):
         where = RewardSimplex() if domain is None else domain
         return cp.Problem(self._goal(c, r), self.constraints(r) + where.constraints(r))
 
+    @checked(domain=DOMAIN, solver=SOLVER, norm=one_of(1, 2))
     def nearest(
         self,
         reward: ArrayLike,
@@ -239,6 +254,7 @@ class RewardSet(ABC):
         away = float(np.linalg.norm(found.reward.ravel() - target.ravel(), ord=norm))
         return RewardSolution(found.reward, away, found.solved)
 
+    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, spread=POSITIVE, joint=FLAG, tries=whole(1))
     def random_vertex(
         self,
         rng: np.random.Generator,
@@ -279,6 +295,7 @@ class RewardSet(ABC):
                 return found
         raise OnlyConstantRewards(tries, spread)
 
+    @checked(domain=DOMAIN, solver=SOLVER)
     def widths(
         self,
         directions: ArrayLike | None = None,
@@ -309,6 +326,7 @@ class RewardSet(ABC):
                 ends[side, i] = solve(program, solver).value
         return np.asarray(np.maximum(ends.sum(axis=0), 0.0))
 
+    @checked(joint=FLAG, solver=SOLVER)
     def dimension(self, *, joint: bool = False, solver: Solver | None = None) -> int:
         """Return the dimension of the cone: 1 when only constants are left, at most S (or S·A·B).
 
@@ -323,6 +341,7 @@ class RewardSet(ABC):
         strict = _strict_rows(limits, [e for _, e in nonnegative], solver)
         return int(r.size) - _rank(np.concatenate([tied, rows[~strict]]))
 
+    @checked(domain=DOMAIN, solver=SOLVER)
     def chebyshev_centre(
         self, *, domain: RewardDomain | None = None, solver: Solver | None = None
     ) -> Ball:
@@ -334,6 +353,7 @@ class RewardSet(ABC):
         """
         return self._ball(self._hull(domain, solver), solver)
 
+    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, n=whole(0), thin=whole(1), burn=whole(0))
     def sample(
         self,
         n: int,

@@ -26,14 +26,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import POSITIVE, array_of_floats, checked, is_a
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation, observe
 from iirl_opt.programs.affine import Environment, affine_halfspaces, check_hypothesis, is_constant
-from iirl_opt.programs.rewards import ZERO, AffineClass, FeasibleRewards, Violation
+from iirl_opt.programs.rewards import FEASIBLE, ZERO, AffineClass, FeasibleRewards, Violation
 from iirl_opt.solver import Solver, solve
+from iirl_opt.solver.records import SOLVER
 
 __all__ = ["Inclusion", "Verdict", "VerificationReport", "prove_inclusion", "verify_affine"]
 
@@ -70,6 +72,7 @@ class Inclusion:
         return self.witness is None
 
 
+@checked(feasible=FEASIBLE, solver=SOLVER, halfspaces=array_of_floats(2))
 def prove_inclusion(
     feasible: FeasibleRewards, halfspaces: ArrayLike, *, solver: Solver | None = None
 ) -> Inclusion:
@@ -270,6 +273,7 @@ class VerificationReport:
         return "\n".join(lines + [f"  assuming {text}" for text in self.assumptions])
 
 
+@checked(tolerance=POSITIVE, solver=SOLVER, environment=is_a(Environment))
 def verify_affine(
     hypothesis: ArrayLike,
     environment: Environment,

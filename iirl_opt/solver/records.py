@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import Rule, has, is_a
 from iirl_opt.errors import InvalidArgument
 
 __all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
@@ -54,6 +55,10 @@ class Solver(Protocol):
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments that cvxpy passes to the solver."""
         ...
+
+
+# What an argument `solver` may be.
+SOLVER: Rule = has("name", "arguments", what="a solver such as HiGHS()")
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,9 @@ class HiGHS:
         if self.time_limit is not None:
             options["time_limit"] = float(self.time_limit)
         return {"highs_options": options | dict(self.options)}
+
+
+HIGHS: Rule = is_a(HiGHS)
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def test_widths_are_those_of_the_lifted_program():
                 feasible.widths(directions, domain=domain, method=m) for m in ("cuts", "lifted")
             )
             assert cuts == pytest.approx(lifted, abs=1e-7)
-    with pytest.raises(InvalidArgument, match="directions have shape"):
+    with pytest.raises(InvalidArgument, match="directions has shape"):
         feasible.widths([1.0], method="cuts")
 
 
