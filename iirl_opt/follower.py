@@ -28,11 +28,14 @@ from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
 
 __all__ = [
+    "Affine",
     "BoltzmannFollower",
     "EpsilonGreedyFollower",
+    "Exponential",
     "Follower",
     "LocalFollower",
     "OptimalFollower",
+    "Power",
     "ProportionalFollower",
     "best_responses",
 ]
@@ -235,6 +238,7 @@ class ProportionalFollower:
     Parameters
     ----------
     f : a vectorised function with finite values ≥ 0 on the action values, not all zero in a state.
+        `Affine`, `Power`, `Exponential` and ``np.exp`` are functions that a certificate can state.
 
     **Source** paper, Theorem 3, which needs f increasing with f(0) > 0.
     """
@@ -303,6 +307,82 @@ class ProportionalFollower:
                 f"f(Q) at Q = {q[at]}", f"is {weights[at]}", "finite values ≥ 0, not all 0", q[at]
             )
         return _proportions(weights)
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The function ``c + d x`` for a `ProportionalFollower`.
+
+    Parameters
+    ----------
+    constant, slope : c, and d ≥ 0.
+
+    Examples
+    --------
+    >>> Affine(1, 2)(np.array([0.0, 3.0]))
+    array([1., 7.])
+    """
+
+    constant: float = 0
+    slope: float = 1
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.constant) and 0 <= self.slope < np.inf):
+            raise InvalidArgument("Affine", f"is {self}", "a finite c, and 0 ≤ d < ∞", self)
+
+    def __call__(self, q: Array) -> Array:
+        """Return ``c + d q``."""
+        return np.asarray(self.constant + self.slope * q, dtype=float)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The function ``x^k`` for a `ProportionalFollower` whose action values are not negative.
+
+    Parameters
+    ----------
+    exponent : a whole number, 1 ≤ k ≤ 64.
+
+    Examples
+    --------
+    >>> Power(2)(np.array([0.0, 3.0]))
+    array([0., 9.])
+    """
+
+    exponent: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.exponent, bool) or self.exponent not in range(1, 65):
+            raise InvalidArgument("exponent", f"is {self.exponent!r}", "1 … 64", self.exponent)
+
+    def __call__(self, q: Array) -> Array:
+        """Return ``q^k`` for q ≥ 0, and a negative number for negative q."""
+        return np.asarray(np.sign(q) * np.abs(q) ** self.exponent)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The function ``exp(c x)`` for a `ProportionalFollower`: a Boltzmann follower with β = c.
+
+    Parameters
+    ----------
+    rate : 0 ≤ c < ∞.
+
+    Examples
+    --------
+    >>> Exponential(2)(np.array([0.0]))
+    array([1.])
+    """
+
+    rate: float = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate < np.inf:
+            raise InvalidArgument("rate", f"is {self.rate}", "0 ≤ c < ∞", self.rate)
+
+    def __call__(self, q: Array) -> Array:
+        """Return ``exp(c q)``."""
+        return np.exp(self.rate * q)
 
 
 def _proportions(weights: Array) -> Array:

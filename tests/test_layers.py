@@ -27,6 +27,7 @@ LAYERS += [
     "experiments",
 ]
 LAYERS += ["cli"]
+LAYERS = ["recheck", "recheck_tree", *LAYERS]
 GAME = [
     "policy",
     "labels",
@@ -161,6 +162,14 @@ def test_inside_the_game_layer_too(name):
     for other in inner_imports(name):
         if other.startswith("game."):
             assert GAME.index(other.removeprefix("game.")) < own, f"{name} imports {other}"
+
+
+@pytest.mark.parametrize(("name", "beside"), [("recheck", set()), ("recheck_tree", {"recheck"})])
+def test_the_second_checker_shares_nothing(name, beside):
+    used = {module.split(".")[0] for module in imports(name)}
+    assert used - sys.stdlib_module_names == beside
+    users = {other for other in TREES if other != "recheck_tree" and name in inner_imports(other)}
+    assert users == set()
 
 
 def test_there_is_no_circle():

@@ -1,0 +1,228 @@
+"""The second checker: what it refuses, and that it stands alone."""
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from iirl_opt import recheck, recheck_tree
+
+PACKAGE = Path(recheck.__file__).parent
+
+
+def document(**changes):
+    """Return a proof that the one policy of a game of one state earns 2, edited."""
+    game = {
+        "shape": [1, 1, 1],
+        "kernel": [[[0, 1]]],
+        "discount": 0.5,
+        "start": [1],
+        "states": ["home"],
+        "leader_actions": ["stay"],
+        "follower_actions": ["wait"],
+        "fingerprint": hashlib.sha256(b"1 1 1\n1/2\n1/1\n0:1").hexdigest(),
+    }
+    nothing = {"width": 1, "rows": []}
+    body = {
+        "version": 2,
+        "kind": "optimality",
+        "instance": game,
+        "claim": "no joint policy earns more than 2; the stated one earns at least 2",
+        "source": "weak duality of the occupancy program (Puterman 1994, section 6.9)",
+        "reward": [1],
+        "rows": nothing,
+        "bounds": [],
+        "equal": nothing,
+        "right": [],
+        "policy": [[[1]]],
+        "mass": [2],
+        "values": [2],
+        "prices": [],
+        "equal_prices": [],
+        "lower": 2,
+        "upper": 2,
+        "excess": 0,
+    }
+    for name, value in changes.items():
+        home = game if name in game else body
+        home[name] = value
+    return body
+
+
+def sealed(body):
+    canonical = json.dumps(body, sort_keys=True)
+    return json.dumps({**body, "digest": hashlib.sha256(canonical.encode()).hexdigest()})
+
+
+def outcome(text, tmp_path, capsys):
+    path = tmp_path / "proof.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return recheck.inspect(str(path)), capsys.readouterr().out
+
+
+def test_a_proof_is_proved(tmp_path, capsys):
+    code, said = outcome(sealed(document()), tmp_path, capsys)
+    assert code == 0
+    assert "earns more than 2" in said
+    assert "PROVED" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "condition"),
+    [
+        ({"upper": "199/100"}, "upper bound"),
+        ({"lower": "201/100"}, "lower bound"),
+        ({"reward": [1.001]}, "upper bound"),
+        ({"mass": [1.999]}, "lower bound"),
+        ({"excess": -1}, "excess"),
+        ({"claim": "no joint policy earns more than 1"}, "the claim is the one"),
+        ({"source": "magic"}, "the source is the one"),
+        ({"fingerprint": "00"}, "fingerprint"),
+        ({"discount": 0.75}, "upper bound"),
+    ],
+)
+def test_what_does_not_hold_is_named(changes, condition, tmp_path, capsys):
+    code, said = outcome(sealed(document(**changes)), tmp_path, capsys)
+    assert code == 1
+    assert said.startswith("NOT PROVED")
+    assert condition in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"[]",
+        b"null",
+        b"{}",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"version": 2, "version": 2}',
+        b"1" * 10_000,
+        json.dumps(document()).encode(),
+        sealed(document())[:-1].encode(),
+        sealed(document()).replace("PROVED", "").replace('"version": 2', '"version": 3').encode(),
+        *(
+            sealed(document(**changes)).encode()
+            for changes in (
+                {"version": 1},
+                {"version": True},
+                {"version": 2.0},
+                {"kind": "magic"},
+                {"kind": []},
+                {"extra": 1},
+                {"claim": 1},
+                {"instance": []},
+                {"shape": [10**9, 10**9, 10**9]},
+                {"shape": [1, 1]},
+                {"shape": [0, 1, 1]},
+                {"shape": [1.0, 1, 1]},
+                {"kernel": [[[0, 0]]]},
+                {"kernel": [[[0, -1]]]},
+                {"kernel": [[[0, 0.5]]]},
+                {"kernel": [[[1, 1]]]},
+                {"kernel": [[[0, 1], [0, 1]]]},
+                {"kernel": [[]]},
+                {"kernel": []},
+                {"kernel": [[[0]]]},
+                {"kernel": [["ab"]]},
+                {"discount": 1},
+                {"discount": -0.5},
+                {"discount": "1/0"},
+                {"discount": "1e-400000000"},
+                {"discount": "٣/4"},
+                {"discount": " 1/2"},
+                {"discount": "1/2\n"},
+                {"discount": "1/-2"},
+                {"discount": None},
+                {"start": [0]},
+                {"start": [-1]},
+                {"start": []},
+                {"states": [1]},
+                {"states": "h"},
+                {"reward": [[1]]},
+                {"reward": []},
+                {"reward": {}},
+                {"reward": ["1" * 5_000]},
+                {"reward": ["0x" + "1" * 1_000_001]},
+                {"reward": [True]},
+                {"rows": {"width": 10**9, "rows": []}},
+                {"rows": {"width": 1, "rows": [[[0, 1]]]}},
+                {"rows": [[]]},
+                {"bounds": None},
+                {"policy": [[[0]]]},
+                {"policy": [[[1, 1]]]},
+                {"policy": 1},
+                {"upper": [2]},
+            )
+        ),
+        sealed(document(upper=-1)).replace("-1", "NaN").encode(),
+        sealed(document(upper=-1)).replace("-1", "1e999").encode(),
+    ],
+)
+def test_what_is_no_certificate_is_refused_without_a_traceback(text, tmp_path, capsys):
+    code, said = outcome(text, tmp_path, capsys)
+    assert (code, said.split(":")[0]) == (2, "UNREADABLE")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["a", "b"], ["a", "--seconds"], ["a", "--seconds", "nan"], ["--seconds", "-1", "a"]],
+)
+def test_a_wrong_command_is_refused(arguments, capsys):
+    assert recheck.main(arguments) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    assert recheck.inspect(str(tmp_path / "none.json")) == 2
+    assert recheck.inspect(str(tmp_path)) == 2
+    assert recheck.inspect("a\0b") == 2
+
+
+def alone(tmp_path, text, *arguments, replaced=("", "")):
+    """Run the file where the library is not; return the process."""
+    source = (PACKAGE / "recheck.py").read_text("utf-8")
+    (tmp_path / "recheck.py").write_text(source.replace(*replaced), "utf-8")
+    (tmp_path / "proof.json").write_text(text, "utf-8")
+    command = [sys.executable, "-S", "recheck.py", "proof.json", *arguments]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+
+def test_it_runs_where_the_library_is_not(tmp_path):
+    done = alone(tmp_path, sealed(document()))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PROVED" in done.stdout
+    assert alone(tmp_path, sealed(document(upper=1))).returncode == 1
+    assert alone(tmp_path, "{}").returncode == 2
+
+
+def test_it_gives_up_in_time(tmp_path):
+    endless = ("    doc, game = parse(text)", "    max(iter(int, 1))")
+    done = alone(tmp_path, sealed(document()), "--seconds", "0.3", replaced=endless)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert "no end within 0.3 seconds" in done.stdout
+
+
+def test_roots_words_and_exponentials_are_on_the_right_side():
+    rng = random.Random(0)
+    getcontext().prec = 80
+    for _ in range(200):
+        x = Fraction(rng.getrandbits(60), rng.getrandbits(60) + 1) * Fraction(10) ** rng.randint(
+            -40, 9
+        )
+        low, high = recheck.root(x, up=False), recheck.root(x, up=True)
+        assert low**2 <= x <= high**2
+        assert Fraction(recheck.words(x, up=False)) <= x <= Fraction(recheck.words(x, up=True))
+        below, above = recheck_tree.exponential(-x)
+        true = (-Decimal(x.numerator) / Decimal(x.denominator)).exp() * 2**recheck_tree.PLACES
+        assert below <= true <= above
+        assert above - below <= 3
