@@ -25,7 +25,7 @@ from iirl_opt.checks import NOT_NEGATIVE, RNG, SEED, SHARE, array_of_floats, che
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
-from iirl_opt.game.values import Optimum, follower_reward, modified_policy_iteration
+from iirl_opt.game.values import Optimum, follower_action_values, follower_optimum
 
 __all__ = [
     "Affine",
@@ -68,7 +68,10 @@ class LocalFollower(Follower, Protocol):
     """A follower whose play in a state depends on its optimal action values there alone."""
 
     def answer(
-        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+        self,
+        q: Array,
+        tolerance: float = 0.0,
+        rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the play (…, B) at action values q (…, B); values within `tolerance` are tied."""
         ...
@@ -80,7 +83,7 @@ def best_responses(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Opti
 
     **Cost** arithmetic: one planning problem with S states and B actions.
     """
-    return modified_policy_iteration(game.follower_mdp(pi1), follower_reward(game, pi1, reward))
+    return follower_optimum(game, pi1, reward)
 
 
 @checked(ties=one_of(*TIES), seed=SEED)
@@ -115,15 +118,22 @@ class OptimalFollower:
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return an optimal response (S, B), or the mask of all optimal actions."""
-        best = best_responses(game, pi1, reward)
-        return self.answer(best.q, best.tolerance, rng)
+        return self.among(best_responses(game, pi1, reward).optimal, rng)
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
-        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+        self,
+        q: Array,
+        tolerance: float = 0.0,
+        rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the best actions (…, B) at q (…, B), or the mask of all of them."""
-        optimal: NDArray[np.bool_] = q >= q.max(axis=-1, keepdims=True) - tolerance
+        return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
+
+    def among(
+        self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None
+    ) -> NDArray[Any]:
+        """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
         if self.ties == "all":
             return optimal
         if self.ties == "mix":
@@ -131,11 +141,11 @@ class OptimalFollower:
         if self.ties == "first":
             chosen = optimal.argmax(axis=-1)
         elif self.ties == "last":
-            chosen = q.shape[-1] - 1 - optimal[..., ::-1].argmax(axis=-1)
+            chosen = optimal.shape[-1] - 1 - optimal[..., ::-1].argmax(axis=-1)
         else:
-            draws = (np.random.default_rng(self.seed) if rng is None else rng).random(q.shape)
+            draws = (np.random.default_rng(self.seed) if rng is None else rng).random(optimal.shape)
             chosen = np.where(optimal, draws, -1.0).argmax(axis=-1)
-        return np.asarray(np.eye(q.shape[-1])[chosen])
+        return np.asarray(np.eye(optimal.shape[-1])[chosen])
 
 
 @checked(epsilon=SHARE, ties=one_of(*TIES[:-1]), seed=SEED)
@@ -170,15 +180,21 @@ class EpsilonGreedyFollower:
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the ε-greedy response, shape (S, B)."""
-        best = best_responses(game, pi1, reward)
-        return self.answer(best.q, best.tolerance, rng)
+        return self.among(best_responses(game, pi1, reward).optimal, rng)
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
-        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+        self,
+        q: Array,
+        tolerance: float = 0.0,
+        rng: np.random.Generator | None = None,
     ) -> Array:
         """Return the ε-greedy play (…, B) at q (…, B)."""
-        greedy = OptimalFollower(self.ties, self.seed).answer(q, tolerance, rng)
+        return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
+
+    def among(self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
+        """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
+        greedy = OptimalFollower(self.ties, self.seed).among(optimal, rng)
         return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[-1])
 
 
@@ -202,7 +218,7 @@ class BoltzmannFollower:
 
     def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
         """Return the logarithm of the response, shape (S, B)."""
-        return self.log_answer(best_responses(game, pi1, reward).q)
+        return self.log_answer(follower_action_values(game, pi1, reward))
 
     @checked(q=VALUES)
     def log_answer(self, q: Array) -> Array:
@@ -261,7 +277,7 @@ class ProportionalFollower:
             f is negative, not finite, or zero for every action: names the state and action; or its
             values are no array of the shape of Q.
         """
-        q = best_responses(game, pi1, reward).q
+        q = follower_action_values(game, pi1, reward)
         weights = self.weights(q)
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():

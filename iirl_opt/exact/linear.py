@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from numpy.typing import ArrayLike
 from iirl_opt.errors import NotExact
 from iirl_opt.exact.numbers import Vector, as_fractions, as_reals, over
 
-__all__ = ["NotRepaired", "echelon", "eliminate", "solve", "solve_near"]
+__all__ = [
+    "WITHOUT_FLINT",
+    "NotRepaired",
+    "echelon",
+    "eliminate",
+    "has_flint",
+    "solve",
+    "solve_near",
+]
 
 WITHOUT_FLINT = 40  # equations that elimination in Python solves in a moment
 
@@ -30,6 +39,11 @@ class NotRepaired(NotExact):
 
     def __str__(self) -> str:
         return f"{self.what} has no exact numbers: {self.reason}"
+
+
+def has_flint() -> bool:
+    """Return whether python-flint is installed."""
+    return find_spec("flint") is not None
 
 
 def echelon(matrix: Vector) -> tuple[Vector, list[int]]:

@@ -26,6 +26,7 @@ from iirl_opt.game.values import check_reward, modified_policy_iteration
 __all__ = [
     "Exact",
     "ExactOptimum",
+    "exact_gaps",
     "exact_kernel",
     "exact_optimum",
     "exact_policy",
@@ -124,6 +125,34 @@ def exact_values(
     return discounted_sums(_chain(model, flat), model.rational.discount, mean)
 
 
+def exact_gaps(game: TwoAgentMDP, pi1: ArrayLike, pi2: ArrayLike, reward: ArrayLike) -> Exact:
+    """Return by how much the follower's actions are worse than a response, exactly, (S, B).
+
+    Parameters
+    ----------
+    pi1, pi2 : commitment (S, A) and response (S, B), floats or Fractions.
+
+    Raises
+    ------
+    InvalidReward, InvalidPolicy, NotExact
+
+    **Cost** as `exact_values`.
+    """
+    values = exact_values(game, reward, (pi1, pi2))
+    rows, r = _followers(game, exact_reward(game, reward), pi1)
+    q = r + game.exact_discount * rows.times(values).reshape(r.shape)
+    return np.asarray(values[:, None] - q)
+
+
+def _followers(game: TwoAgentMDP, reward: Exact, pi1: ArrayLike) -> tuple[ExactRows, Exact]:
+    """Return the rows (S·B, S) and the rewards (S, B) that a commitment leaves to the follower."""
+    n_states, n_a, n_b = game.shape
+    weights = exact_policy(pi1, (n_states, n_a), name="leader policy", states=game.states)
+    at = np.arange(n_states * n_a * n_b).reshape(game.shape).swapaxes(1, 2).reshape(-1, n_a)
+    rows = game.rational.rows.mixed(np.repeat(weights, n_b, axis=0), at)
+    return rows, np.asarray((weights[:, :, None] * reward).sum(axis=1))
+
+
 def _chain(model: MDP | TwoAgentMDP, weights: Exact) -> ExactRows:
     """Return the chain (S, S) under weights (S, n) of the choices."""
     s, k = np.nonzero(weights)
@@ -161,12 +190,8 @@ def exact_optimum(
     r, rows = exact_reward(game, reward), game.rational.rows
     shape: tuple[int, ...] = game.shape
     if pi1 is not None:
-        n_states, n_a, n_b = game.shape
-        weights = exact_policy(pi1, (n_states, n_a), name="leader policy", states=game.states)
-        at = np.arange(n_states * n_a * n_b).reshape(game.shape).swapaxes(1, 2).reshape(-1, n_a)
-        rows = rows.mixed(np.repeat(weights, n_b, axis=0), at)
-        r = (weights[:, :, None] * r).sum(axis=1)
-        shape = (n_states, n_b)
+        rows, r = _followers(game, r, pi1)
+        shape = r.shape
     values, gaps = _iterate(rows, r.reshape(game.n_states, -1), game.rational.discount)
     return ExactOptimum(values, gaps.reshape(shape))
 

@@ -5,33 +5,44 @@ values solve ``V = max_b (r(·, b) + γ P_b V)``. Rewards are (S,) as in the pap
 MDP and (S, A, B) in a game. Every function takes an `MDP` or a `TwoAgentMDP`; a game is read as its
 joint MDP, in which one planner chooses both actions.
 
-Ties matter everywhere in this theory, so `Optimum.optimal` is the set of all optimal actions. Two
-action values within `tie_tolerance` are tied: 1e-9 of the largest value difference that the reward
-can make, span(r)/(1−γ), or the rounding error of the values where that is larger. So the set does
-not change under ``λ r + c`` with λ > 0.
+Ties matter everywhere in this theory, so `Optimum.optimal` is the set of all optimal actions. It is
+decided by `iirl_opt.game.decide`, by error bounds and in the last resort in rational arithmetic:
+no tolerance enters, and nothing depends on rewards that are never met.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import splu
 
 from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, between, checked, whole
 from iirl_opt.errors import InvalidPolicy, InvalidReward
-from iirl_opt.game.kernel import Matrix, is_sparse
+from iirl_opt.exact.numbers import as_fractions
+from iirl_opt.game.decide import UNIT, Factors, Problem, decide, error_of, gains, improved
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
-from iirl_opt.game.policy import as_floats, check_policy, deterministic_policy, joint_policy
+from iirl_opt.game.policy import (
+    as_floats,
+    check_policy,
+    deterministic_policy,
+    joint_policy,
+    rational_policy,
+)
 
 __all__ = [
+    "Gaps",
     "Optimum",
     "check_reward",
+    "error_bound",
     "evaluate",
+    "follower_action_values",
+    "follower_gaps",
+    "follower_optimum",
     "follower_reward",
+    "local_scale",
     "modified_policy_iteration",
     "policy_iteration",
     "tie_tolerance",
@@ -39,12 +50,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Below the first size a dense factorisation beats a sparse one; above the second, fill-in of I − γP
-# makes the exact polish dearer than further sweeps (random sparse kernels; grids would bear more).
-DENSE_STATES = 128
-POLISH_STATES = 2000
-
-# Differences of action values below this share of the largest are rounding.
+# What `tie_tolerance` takes for rounding, as a share of the largest value.
 ROUNDING = 8 * float(np.finfo(float).eps)
 
 # Modified policy iteration ends after so many steps without a smaller error: rounding is reached.
@@ -53,6 +59,9 @@ PATIENCE = 100
 # With the same greedy policy for so many steps, exact policy iteration takes over where it ends the
 # matter anyway: values may converge as slowly as γ does, on periodic chains.
 SETTLED = 50
+
+# The largest size of a value.
+LARGEST = 1e300
 
 
 def REWARD(name: str, value: Any) -> Any:
@@ -88,6 +97,14 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "rewar
             f"{axis}={known[i]!r}" for axis, known, i in zip(model.axes, names, at, strict=False)
         )
         raise InvalidReward(f"{name}[{where}]", f"is {array[at]}", "finite numbers", array[at])
+    largest = float(np.abs(array).max())
+    if largest > LARGEST * (1 - model.discount):
+        raise InvalidReward(
+            name,
+            f"has an entry of size {largest:g}, whose values overflow",
+            f"sizes up to {LARGEST:g} × (1 − γ)",
+            largest,
+        )
     return array
 
 
@@ -124,18 +141,107 @@ def evaluate(
 
     **Cost** arithmetic: one linear system with S unknowns.
     """
-    if isinstance(model, TwoAgentMDP):
-        if isinstance(policy, tuple):
-            pi1, pi2 = policy
-            policy = joint_policy(model.check_leader_policy(pi1), model.check_follower_policy(pi2))
-        weights = check_policy(policy, model.shape, name="joint policy", states=model.states)
-    else:
-        weights = check_policy(policy, model.shape, states=model.states)  # type: ignore[arg-type]
-    flat = weights.reshape(model.n_states, -1)
-    mdp = _as_mdp(model)
+    mdp, flat = _as_mdp(model), _weights(model, policy)
     r = check_reward(model, reward).reshape(model.n_states, -1)
     mean = r[:, 0] if r.shape[1] == 1 else (flat * r).sum(axis=1)
-    return _solve_values(mdp.chain(flat), mean, mdp.discount)
+    return Factors(mdp.chain(flat), mdp.discount).solve(mean)
+
+
+@checked(model=MODEL)
+def local_scale(
+    model: MDP | TwoAgentMDP, reward: ArrayLike, policy: ArrayLike | tuple[ArrayLike, ArrayLike]
+) -> Array:
+    """Return how much values from each state can differ by what a policy meets there, (S,).
+
+    With m the reward that is worth as much as the policy, for ever: the discounted sum of the
+    expected ``(r − m)²`` over 1 − γ, its root. Constants and what is never met do not enter, and a
+    factor multiplies it.
+
+    **Cost** arithmetic: two linear systems with S unknowns.
+    """
+    mdp, flat = _as_mdp(model), _weights(model, policy)
+    r = check_reward(model, reward).reshape(model.n_states, -1)
+    factors = Factors(mdp.chain(flat), mdp.discount)
+    return _spread(factors, flat, r, factors.solve((flat * r).sum(axis=1)))
+
+
+def _spread(factors: Factors, flat: Array, reward: Array, values: Array) -> Array:
+    """Return the local scale of a policy, weights (S, n) of the choices, with its values."""
+    gamma, worth = factors.discount, (1 - factors.discount) * values
+    own = (flat * (reward - worth[:, None]) ** 2).sum(axis=1)
+    # Σ_j P(s, j) (worth_j − worth_s)², without the cancellation of its expansion.
+    rows = sp.csr_array(factors.chain)
+    of = np.repeat(np.arange(worth.size), np.diff(rows.indptr))
+    steps = rows.data * (worth[rows.indices] - worth[of]) ** 2
+    spread = np.bincount(of, steps, worth.size)
+    total = factors.solve(own + gamma / (1 - gamma) * spread)
+    return np.sqrt(np.maximum(total, 0.0) / (1 - gamma))
+
+
+@checked(model=MODEL)
+def error_bound(
+    model: MDP | TwoAgentMDP,
+    reward: ArrayLike,
+    policy: ArrayLike | tuple[ArrayLike, ArrayLike],
+    values: ArrayLike,
+) -> Array:
+    """Return a bound (S,) on how far values are from those of a policy, state by state.
+
+    It holds of the exact numbers of model and reward, whatever the values are: they may come from
+    anywhere. A policy given in floats is taken as these floats over the exact sums of its rows.
+
+    **Source** `iirl_opt.game.decide`. **Cost** arithmetic: a linear system with S unknowns.
+    """
+    mdp, flat = _as_mdp(model), _weights(model, policy)
+    problem = _problem(mdp, reward)
+    unit = problem.unit + 4 * flat.shape[1] * UNIT
+    slop = (flat * problem.slop).sum(axis=1) + unit * (flat * np.abs(problem.reward)).sum(axis=1)
+    mean = (flat * problem.reward).sum(axis=1)
+    factors = Factors(mdp.chain(flat), mdp.discount)
+    return error_of(factors, mean, slop, as_floats(values, "values"), unit)
+
+
+class Gaps(NamedTuple):
+    """By how much choices are worse than a policy.
+
+    Attributes
+    ----------
+    gaps : ``V(s) − Q(s, b)`` in floats, (S, n).
+    widths : a bound on their error, (S, n).
+    scale : the local scale of the policy, (S,).
+    """
+
+    gaps: Array
+    widths: Array
+    scale: Array
+
+
+def follower_gaps(
+    game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike, pi2: ArrayLike | None = None
+) -> Gaps:
+    """Return by how much the follower's actions are worse than a response, or than an optimal one.
+
+    Parameters
+    ----------
+    pi1, pi2 : commitment (S, A) and response (S, B); without it the best one.
+
+    **Cost** arithmetic: four linear systems with S unknowns and one matrix, and a planning problem
+    without a response.
+    """
+    problem = _follower_problem(game, pi1, reward)
+    if pi2 is None:
+        actions = _greedy(problem, 1e-10, 20)[0]
+        pi2 = deterministic_policy(improved(problem, actions)[0].actions, problem.mdp.n_choices)
+    flat = _weights(problem.mdp, pi2)
+    unit = problem.unit + 4 * flat.shape[1] * UNIT
+    mean = (flat * problem.reward).sum(axis=1)
+    slop = (flat * (problem.slop + unit * np.abs(problem.reward))).sum(axis=1)
+    factors = Factors(problem.mdp.chain(flat), problem.mdp.discount)
+    values = factors.solve(mean)
+    values = values + factors.solve(mean + factors.discount * (factors.chain @ values) - values)
+    error = error_of(factors, mean, slop, values, unit)
+    found = gains(problem, values, error)
+    return Gaps(-found.gain, found.width, _spread(factors, flat, problem.reward, values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,34 +250,28 @@ class Optimum:
 
     Attributes
     ----------
-    values : (S,), optimal from every state.
-    q : (S, n), the value of each choice followed by optimal play.
-    error : a bound on ``|values − V*|`` (zero: exact up to rounding).
-    tolerance : choices whose `q` is within this of the best are optimal.
+    values : of `policy`, optimal from every state, (S,).
+    q : (S, n), the value of each choice followed by `policy`.
+    error : bounds on ``|values − V*|``, state by state, (S,): rounding, and what is undecided.
+    actions : an optimal choice in each state, (S,): the first one where all is decided.
+    optimal : the set of all optimal choices as a mask (S, n).
+    undecided : choices of that mask of which it is not known whether they are optimal.
+    doubt : what an undecided choice may gain at most in one step; 0 where all is decided.
     iterations : improvement steps.
     """
 
     values: Array
     q: Array
-    error: float
-    tolerance: float
+    error: Array
+    actions: NDArray[np.int64]
+    optimal: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]
+    doubt: float
     iterations: int
 
     @property
-    def optimal(self) -> NDArray[np.bool_]:
-        """The set of all optimal choices as a mask of shape (S, n)."""
-        mask: NDArray[np.bool_] = self.q >= self.q.max(axis=1, keepdims=True) - self.tolerance
-        return mask
-
-    @property
-    def actions(self) -> NDArray[np.int64]:
-        """The first optimal choice in each state, shape (S,)."""
-        first: NDArray[np.int64] = self.optimal.argmax(axis=1)
-        return first
-
-    @property
     def policy(self) -> Array:
-        """The deterministic policy that plays the first optimal choice, shape (S, n)."""
+        """The deterministic policy that plays `actions`, shape (S, n)."""
         return deterministic_policy(self.actions, self.q.shape[1])
 
     @property
@@ -180,19 +280,24 @@ class Optimum:
         return float(np.abs(self.q.max(axis=1) - self.values).max())
 
 
-@checked(model=MODEL)
+@checked(model=MODEL, exact=FLAG)
 def policy_iteration(
-    model: MDP | TwoAgentMDP, reward: ArrayLike, *, start: ArrayLike | None = None
+    model: MDP | TwoAgentMDP,
+    reward: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    exact: bool = False,
 ) -> Optimum:
     """Return the optimum by Howard's policy iteration, which cannot cycle among ties.
 
-    A state changes its action only for a gain above rounding, and it ends when the values no longer
-    rise. (The tie tolerance would not do: gains below it add up, to 1/(1−γ) times as much.)
+    A state changes its action for a gain beyond its own error bound; what is left is decided as
+    `iirl_opt.game.decide` says.
 
     Parameters
     ----------
     reward : (S,), (S, B) of an MDP, (S, A, B) of a game.
     start : choices (S,) to begin with; greedy for the immediate reward by default.
+    exact : decide ties among up to 1,200 states that lead to each other, in place of 64.
 
     Raises
     ------
@@ -200,86 +305,138 @@ def policy_iteration(
     InvalidPolicy
         `start` names a choice that does not exist.
 
-    **Cost** arithmetic: one linear system with S unknowns an iteration.
+    **Cost** arithmetic: three linear systems with S unknowns and one matrix an iteration.
     """
     mdp = _as_mdp(model)
-    r = check_reward(model, reward).reshape(mdp.n_states, -1)
-    states = np.arange(mdp.n_states)
-    tolerance = tie_tolerance(r, mdp.discount)
-    full = np.broadcast_to(r, mdp.shape)
+    problem = _problem(mdp, reward)
+    full = np.broadcast_to(problem.reward, mdp.shape)
     actions = full.argmax(axis=1) if start is None else _check_choices(mdp, start)
-    total = -np.inf
-    iterations = 0
-    while True:
-        chain = mdp.matrix[states * mdp.n_choices + actions]
-        values = _solve_values(chain, full[states, actions], mdp.discount)
-        q = r + mdp.discount * (mdp.matrix @ values).reshape(mdp.shape)
-        gains = q.max(axis=1) - q[states, actions]
-        better = gains > ROUNDING * np.abs(q).max()
-        # Rounding can fake a gain when 1 − γ is tiny; then the values no longer rise.
-        if not better.any() or values.sum() <= total:
-            return Optimum(values, q, 0.0, tolerance, iterations)
-        total = values.sum()
-        actions = np.where(better, q.argmax(axis=1), actions)
-        iterations += 1
+    return _optimum(problem, actions, 0, exact)
 
 
-@checked(model=MODEL, tolerance=POSITIVE, sweeps=whole(0), polish=FLAG)
+@checked(model=MODEL, tolerance=POSITIVE, sweeps=whole(0), exact=FLAG)
 def modified_policy_iteration(
     model: MDP | TwoAgentMDP,
     reward: ArrayLike,
     *,
     tolerance: float = 1e-10,
     sweeps: int = 20,
-    polish: bool | None = None,
+    exact: bool = False,
 ) -> Optimum:
     """Return the optimum by modified policy iteration, the engine of this library.
 
-    Greedy steps alternate with `sweeps` evaluations of the greedy policy. It stops when the *span*
-    of the last change bounds the error by `tolerance` times span(r)/(1−γ), or by what rounding
-    allows, and shifts the values to the middle of the bounds (Puterman 1994, sections 6.5 and 6.6).
+    Greedy steps alternate with `sweeps` evaluations of the greedy policy until the *span* of the
+    last change bounds the error by `tolerance` times span(r)/(1−γ), or by what rounding allows
+    (Puterman 1994, sections 6.5 and 6.6); policy iteration ends it.
 
     Parameters
     ----------
     reward : (S,), (S, B) of an MDP, (S, A, B) of a game.
-    polish : end with exact policy iteration, which takes one or two linear systems; by default up
-        to 2,000 states, above which the error bound stands in `Optimum.error`.
+    exact : see `policy_iteration`.
 
     **Cost** arithmetic.
     """
-    mdp = _as_mdp(model)
-    r = check_reward(model, reward).reshape(mdp.n_states, -1)
+    problem = _problem(_as_mdp(model), reward)
+    actions, steps = _greedy(problem, tolerance, sweeps)
+    return _optimum(problem, actions, steps, exact)
+
+
+def follower_optimum(
+    game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike, *, exact: bool = False
+) -> Optimum:
+    """Return the optimum of the MDP that the commitment `pi1` (S, A) leaves to the follower."""
+    problem = _follower_problem(game, pi1, reward)
+    actions, steps = _greedy(problem, 1e-10, 20)
+    return _optimum(problem, actions, steps, exact)
+
+
+def follower_action_values(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
+    """Return the follower's optimal action values (S, B), for those to whom ties are nothing."""
+    problem = _follower_problem(game, pi1, reward)
+    return improved(problem, _greedy(problem, 1e-10, 20)[0])[1].q
+
+
+def _optimum(problem: Problem, actions: NDArray[np.int64], before: int, exact: bool) -> Optimum:
+    played, found, steps = improved(problem, actions)
+    decision = decide(problem, played, found, exact=exact)
+    open_ = decision.undecided.any()
+    actions = decision.played.actions if open_ else decision.optimal.argmax(axis=1)
+    doubt = decision.doubt / (1 - problem.mdp.discount)
+    return Optimum(
+        decision.played.values,
+        decision.gains.q,
+        decision.played.error + doubt,
+        actions,
+        decision.optimal,
+        decision.undecided,
+        decision.doubt,
+        before + steps,
+    )
+
+
+def _greedy(problem: Problem, tolerance: float, sweeps: int) -> tuple[NDArray[np.int64], int]:
+    """Return a policy near the optimum by modified policy iteration, and its steps."""
+    mdp, r = problem.mdp, problem.reward
     full = np.broadcast_to(r, mdp.shape)
     gamma, states = mdp.discount, np.arange(mdp.n_states)
-    ties = tie_tolerance(r, gamma)
     rounding = ROUNDING * float(np.abs(r).max()) / (1 - gamma)
     accepted = max(tolerance * float(np.ptp(r)), rounding) / (1 - gamma)
     values = full.max(axis=1) / (1 - gamma)
     least, iterations, last = np.inf, 0, 0
-    exact_end = mdp.n_states <= POLISH_STATES if polish is None else polish
     actions, same = np.zeros(mdp.n_states, dtype=np.int64), 0
     while True:
         q = r + gamma * (mdp.matrix @ values).reshape(mdp.shape)
         before, actions = actions, q.argmax(axis=1)
         same = same + 1 if np.array_equal(before, actions) else 0
-        improved = q[states, actions]
-        change = improved - values
-        error = gamma / (1 - gamma) * float(np.ptp(change)) / 2
+        improved_values = q[states, actions]
+        error = gamma / (1 - gamma) * float(np.ptp(improved_values - values)) / 2
         if error < least:
             least, last = error, iterations
-        if error <= accepted or iterations - last >= PATIENCE or (exact_end and same >= SETTLED):
-            break
+        if error <= accepted or iterations - last >= PATIENCE or same >= SETTLED:
+            return actions, iterations
         iterations += 1
-        chain, mean = mdp.matrix[states * mdp.n_choices + actions], full[states, actions]
-        values = improved
+        chain, mean = mdp.matrix[problem.rows(actions)], full[states, actions]
+        values = improved_values
         for _ in range(sweeps):
             values = mean + gamma * (chain @ values)
-    if exact_end:
-        exact = policy_iteration(mdp, r[:, 0] if r.shape[1] == 1 else r, start=actions)
-        return Optimum(exact.values, exact.q, 0.0, ties, iterations + exact.iterations)
-    values = improved + gamma / (1 - gamma) * (change.min() + change.max()) / 2
-    q = r + gamma * (mdp.matrix @ values).reshape(mdp.shape)
-    return Optimum(values, q, error, ties + 2 * gamma * error, iterations)
+
+
+def _problem(mdp: MDP, reward: ArrayLike) -> Problem:
+    """Return the problem of an MDP for a reward of its choices, or of its states."""
+    n = mdp.n_states
+    r = _check_flat(mdp, reward)
+    given = np.asarray(reward).reshape(n, -1)
+    slop = UNIT * np.abs(r) if given.dtype == object else 0.0
+
+    def exact(rows: NDArray[np.int64]) -> NDArray[Any]:
+        s, b = np.divmod(rows, mdp.n_choices)
+        return as_fractions(given[s, b if given.shape[1] > 1 else 0])
+
+    return Problem(mdp, r, slop, exact)
+
+
+def _check_flat(mdp: MDP, reward: ArrayLike) -> Array:
+    """Return a reward (S,) of states, or of choices in any shape of their number, as (S, …)."""
+    given = np.asarray(reward)
+    if given.ndim > 2 and given.size == mdp.n_states * mdp.n_choices:
+        given = given.reshape(mdp.shape)
+    return check_reward(mdp, given).reshape(mdp.n_states, -1)
+
+
+def _follower_problem(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Problem:
+    """Return the problem that a commitment leaves to the follower."""
+    policy, mdp = game.check_leader_policy(pi1), game.follower_mdp(pi1)
+    r = follower_reward(game, policy, reward)
+    if r.ndim == 1:
+        return _problem(mdp, reward)
+    given, n_b = np.asarray(reward), game.n_follower_actions
+    slop = 2 * (game.n_leader_actions + 2) * UNIT * np.einsum("sa,sab->sb", policy, np.abs(given))
+
+    def exact(rows: NDArray[np.int64]) -> NDArray[Any]:
+        s, b = np.divmod(rows, n_b)
+        return np.asarray((rational_policy(policy[s]) * as_fractions(given[s, :, b])).sum(axis=1))
+
+    return Problem(mdp, r, slop.astype(float), exact)
 
 
 def _check_choices(mdp: MDP, choices: ArrayLike) -> NDArray[np.int64]:
@@ -292,15 +449,16 @@ def _check_choices(mdp: MDP, choices: ArrayLike) -> NDArray[np.int64]:
     return chosen
 
 
+def _weights(model: MDP | TwoAgentMDP, policy: ArrayLike | tuple[ArrayLike, ArrayLike]) -> Array:
+    """Return a policy as weights (S, n) of the choices."""
+    if isinstance(model, MDP):
+        return check_policy(policy, model.shape, states=model.states)  # type: ignore[arg-type]
+    if isinstance(policy, tuple):
+        pi1, pi2 = policy
+        policy = joint_policy(model.check_leader_policy(pi1), model.check_follower_policy(pi2))
+    weights = check_policy(policy, model.shape, name="joint policy", states=model.states)
+    return weights.reshape(model.n_states, -1)
+
+
 def _as_mdp(model: MDP | TwoAgentMDP) -> MDP:
     return model.joint_mdp() if isinstance(model, TwoAgentMDP) else model
-
-
-def _solve_values(chain: Matrix, reward: Array, discount: float) -> Array:
-    """Return the solution of ``V = reward + discount · chain · V``."""
-    n_states = reward.size
-    if is_sparse(chain) and n_states > DENSE_STATES:
-        system: Any = sp.eye_array(n_states, format="csc") - discount * chain.tocsc()
-        return np.asarray(splu(system).solve(np.ascontiguousarray(reward)))
-    dense = chain.toarray() if is_sparse(chain) else chain
-    return np.asarray(np.linalg.solve(np.eye(n_states) - discount * dense, reward))

@@ -40,8 +40,8 @@ from scipy.sparse.linalg import splu
 from iirl_opt.checks import POSITIVE, SEEDED, checked, whole
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
+from iirl_opt.game.decide import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.values import DENSE_STATES
 from iirl_opt.planning.enumeration import digits
 from iirl_opt.planning.iteration import (
     Evaluated,

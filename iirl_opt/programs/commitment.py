@@ -545,10 +545,10 @@ def _commitment(
         response=deterministic_policy(follower, game.n_follower_actions),
         value=value,
         values=optimum.values,
-        guarantee=Guarantee.EXACT if optimum.error == 0.0 else Guarantee.BOUND,
+        guarantee=Guarantee.BOUND if optimum.undecided.any() else Guarantee.EXACT,
         residual=optimum.residual,
         problem=problem,
         solved=solved,
-        bound=value + optimum.error,
+        bound=value + float(game.start @ optimum.error),
         method="policy-iteration" if solved is None else "program",
     )

@@ -274,7 +274,7 @@ def _suboptimal(
             if regret > allowed:
                 chosen.append(actions)
                 regrets.append(regret)
-                responses.append(answers.answer(found.q, found.tolerance))
+                responses.append(answers.among(found.optimal))
     return (
         np.array(chosen, dtype=np.int64).reshape(-1, game.n_states),
         np.array(regrets, dtype=float),

@@ -53,11 +53,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import follower_reward, modified_policy_iteration
+from iirl_opt.game.values import Gaps, follower_gaps
 from iirl_opt.observation import Trajectory
 from iirl_opt.programs.soft import Rows
 from iirl_opt.solver import LiveProgram
@@ -103,11 +104,13 @@ class Environment:
         """The matrix N from above, shape (S, S)."""
         return visit_ceilings(self.mdp)
 
-    def gaps(self, reward: Array) -> Array:
-        """Return ``V*(s) − Q*(s, b)``, shape (S, B)."""
-        best = modified_policy_iteration(self.mdp, follower_reward(self.game, self.pi1, reward))
-        gaps: Array = best.q.max(axis=1, keepdims=True) - best.q
-        return gaps
+    def gaps(self, reward: ArrayLike) -> Gaps:
+        """Return ``V*(s) − Q*(s, b)``."""
+        return follower_gaps(self.game, self.pi1, reward)
+
+    def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
+        """Return ``V*(s) − Q*(s, b)`` in Fractions, shape (S, B)."""
+        return exact_optimum(self.game, reward, self.pi1).gaps
 
     def on_rewards(self, joint: bool) -> Matrix:
         """Return the (S·B, ·) matrix of ``r ↦ r(s, b)``, over flat rewards."""

@@ -53,9 +53,10 @@ from iirl_opt.checks import (
     one_of,
 )
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
+from iirl_opt.game.exact import exact_gaps
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
-from iirl_opt.game.values import REWARD, check_reward, evaluate, follower_reward, tie_tolerance
+from iirl_opt.game.values import REWARD, Gaps, check_reward, follower_gaps
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.programs.cuts import Block, CutProgram, lift, prefers_cuts
 from iirl_opt.programs.partial import Environment, PartialResponse, count_pairs
@@ -80,6 +81,9 @@ Array = NDArray[np.float64]
 
 # Entries of P_t − P_{t,b} below this are rounding of equal probabilities.
 ZERO = 1e-12
+
+# Gaps within this share of the local scale are none, in a report.
+SHARE = 1e-9
 
 # How a program is solved: by the rule, over the sparse lifted rows, or by cuts.
 Method = Literal["choose", "lifted", "cuts"]
@@ -232,14 +236,13 @@ class _Episode:
         """Which actions are known to be optimal, shape (S, B)."""
         return self.observation.played
 
-    def gaps(self, reward: Array) -> Array:
-        """Return ``V(s) − Q(s, b)`` under the response, shape (S, B)."""
-        r = follower_reward(self.game, self.observation.pi1, reward)
-        values = evaluate(self.mdp, r, self.observation.pi2)
-        full = r.reshape(self.game.n_states, -1)
-        q = full + self.game.discount * (self.mdp.matrix @ values).reshape(self.mdp.shape)
-        gaps: Array = values[:, None] - q
-        return gaps
+    def gaps(self, reward: ArrayLike) -> Gaps:
+        """Return ``V(s) − Q(s, b)`` under the response."""
+        return follower_gaps(self.game, self.observation.pi1, reward, self.observation.pi2)
+
+    def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
+        """Return ``V(s) − Q(s, b)`` under the response in Fractions, shape (S, B)."""
+        return exact_gaps(self.game, self.observation.pi1, self.observation.pi2, reward)
 
     @cached_property
     def mean_reward(self) -> Matrix:
@@ -331,9 +334,13 @@ class _Watched:
         """Which actions are known to be optimal, shape (S, B)."""
         return count_pairs(self.observation, self.environment.game.n_follower_actions) > 0
 
-    def gaps(self, reward: Array) -> Array:
-        """Return ``V*(s) − Q*(s, b)``, shape (S, B)."""
+    def gaps(self, reward: ArrayLike) -> Gaps:
+        """Return ``V*(s) − Q*(s, b)``."""
         return self.environment.gaps(reward)
+
+    def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
+        """Return ``V*(s) − Q*(s, b)`` in Fractions, shape (S, B)."""
+        return self.environment.exact_gaps(reward)
 
 
 @checked(game=GAME, episodes=each(is_a(_Episode, _Watched)))
@@ -450,40 +457,60 @@ class FeasibleRewards(RewardSet):
         """
         r = check_reward(self.game, reward)
         shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
-        return np.array([episode.gaps(r) for episode in self.episodes]).reshape(shape)
+        return np.array([episode.gaps(r).gaps for episode in self.episodes]).reshape(shape)
 
-    @checked(tolerance=POSITIVE)
+    @checked(tolerance=POSITIVE, exact=FLAG)
     def violations(
-        self, reward: ArrayLike, *, tolerance: float | None = None
+        self, reward: ArrayLike, *, tolerance: float | None = None, exact: bool = False
     ) -> tuple[Violation, ...]:
         """Return every observed choice that the reward does not explain, the worst first.
 
         Parameters
         ----------
-        tolerance : gaps up to this are none; by default `tie_tolerance`.
+        tolerance : gaps up to this are none, in the unit of values; by default those within
+            rounding, or within 1e-9 of the local scale: that of what the response meets from there
+            (`local_scale`), so that rewards which nobody meets excuse nothing.
+        exact : decide in rational arithmetic, every number being what it is. (Floats that are
+            rounded rarely explain a tie exactly.)
 
-        **Cost** arithmetic, as `slack`.
+        Raises
+        ------
+        InvalidReward, InvalidArgument
+        NotExact
+            An exact answer takes a linear system that is too large for what is installed.
+
+        **Cost** arithmetic, as `slack`; exact linear systems if asked for.
         """
-        r = check_reward(self.game, reward)
-        allowed = tie_tolerance(r, self.game.discount) if tolerance is None else tolerance
-        slack = self.slack(r)
-        played = np.array([e.played for e in self.episodes], dtype=bool).reshape(slack.shape)
-        wrong = (slack < -allowed) | (played & (slack > allowed))
+        check_reward(self.game, reward)
+        shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
+        played = np.array([e.played for e in self.episodes], dtype=bool).reshape(shape)
+        if exact:
+            parts = [episode.exact_gaps(reward) for episode in self.episodes]
+            slack = np.array(parts, dtype=object).reshape(shape)
+            wrong = np.array((slack < 0) | (played & (slack > 0)), dtype=bool)
+        else:
+            found = [episode.gaps(reward) for episode in self.episodes]
+            slack = np.array([each.gaps for each in found]).reshape(shape)
+            local = [np.maximum(each.widths, SHARE * each.scale[:, None]) for each in found]
+            allowed = np.array(local).reshape(shape) if tolerance is None else tolerance
+            wrong = (slack < -allowed) | (played & (slack > allowed))
         at = np.argwhere(wrong)
-        order = np.argsort(-np.abs(slack[wrong]), kind="stable")
+        order = np.argsort(-np.abs(slack[wrong].astype(float)), kind="stable")
         states, actions = self.game.states, self.game.follower_actions
         return tuple(
             Violation(int(t), states[s], actions[b], float(abs(slack[t, s, b])))
             for t, s, b in at[order]
         )
 
-    @checked(tolerance=POSITIVE)
-    def contains(self, reward: ArrayLike, *, tolerance: float | None = None) -> bool:
+    @checked(tolerance=POSITIVE, exact=FLAG)
+    def contains(
+        self, reward: ArrayLike, *, tolerance: float | None = None, exact: bool = False
+    ) -> bool:
         """Return whether the reward explains every observation; the set is closed.
 
-        **Cost** arithmetic, as `slack`.
+        The parameters, errors and the cost are those of `violations`.
         """
-        return not self.violations(reward, tolerance=tolerance)
+        return not self.violations(reward, tolerance=tolerance, exact=exact)
 
     @checked(r=EXPRESSION)
     def lifted(self, r: cp.Expression) -> Lifted:
