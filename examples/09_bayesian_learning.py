@@ -23,6 +23,7 @@ class HabitFamily:
 
     parameter = "beta"
     scales = True  # twice the reward with half of β is the same follower
+    bounds = (0.0, np.inf)
 
     def log_answer(self, q, parameter, tolerance=0.0):
         """Return log-probabilities (n, B) at action values (n, B)."""

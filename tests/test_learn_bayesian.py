@@ -52,7 +52,7 @@ def test_trajectories_give_a_table_files_and_a_picture(iirl, tmp_path: Path) -> 
         assert text in out
     assert "NOT CONVERGED" not in out
     with np.load(tmp_path / "out" / "draws.npz") as draws:
-        assert draws["reward"].shape == (4, 1000, 3)
+        assert draws["reward"].shape == (4, 20_000, 3)
         assert draws["beta"].mean() == pytest.approx(posterior["beta"]["mean"])
     assert (tmp_path / "out" / "posterior.png").read_bytes().startswith(b"\x89PNG")
     assert picture.read_bytes().startswith(b"%PDF")
@@ -117,7 +117,7 @@ def test_episodes_tell_the_regret_of_each(iirl, tmp_path: Path) -> None:
         assert f"regret {record['regret']:>10.6f}" in line
         assert f"beta {record['beta']:.4g}" in line
     assert result["quantities"]["total_regret"] == pytest.approx(2.39643589758)
-    assert result["posterior"]["draws"] == 4000
+    assert result["posterior"]["draws"] == 40_000
     assert iirl("learn", "hidden-boltzmann", "--episodes", 1, cwd=tmp_path)[0] == 0
 
 
@@ -181,7 +181,7 @@ def test_an_interrupted_run_keeps_the_draws_so_far(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["complete"], result["verdict"]) == (False, False)
     with np.load(tmp_path / "draws.npz") as draws:
-        assert 4 * 100 <= draws["epsilon"].size == result["posterior"]["draws"] < 4 * 1000
+        assert 4 * 5000 <= draws["epsilon"].size == result["posterior"]["draws"] < 4 * 50_000
 
 
 def test_without_arviz_there_are_numbers_but_no_verdict(tmp_path: Path) -> None:

@@ -54,6 +54,16 @@ Array = NDArray[np.float64]
 # A share of the constant reward that is worth a sentence.
 SHARE = 0.01
 
+# The share of accepted proposals that Dirichlet proposals adapt to.
+ACCEPTANCE = 0.3
+
+# Proposals of each chain: in each episode and in large games; and of one posterior of a small one,
+# in which they take seconds and give means to three digits.
+PROPOSALS, MANY_PROPOSALS = 10_000, 200_000
+
+# Draws that are kept of each chain: about so many numbers, between these ends.
+NUMBERS, FEWEST, MOST = 150_000, 1000, 50_000
+
 # Up to so many states Dirichlet proposals mix faster than the paper's walk, see docs/bayesian.rst.
 SMALL = 20
 
@@ -139,9 +149,15 @@ class Settings:
 
     def number(self, name: str) -> int:
         """Return seed, proposals or chains: the replacement, or the file's own."""
-        own: int = getattr(self.question, name)
+        own: int | None = getattr(self.question, name)
         given: int | None = getattr(self, name)
-        return own if given is None else given
+        number = own if given is None else given
+        return self._usual_proposals if number is None else number
+
+    @property
+    def _usual_proposals(self) -> int:
+        small = self.problem.game.n_states <= SMALL and self.total is None
+        return MANY_PROPOSALS if small else PROPOSALS
 
     @property
     def total(self) -> int | None:
@@ -153,9 +169,13 @@ class Settings:
 
     @property
     def thin(self) -> int:
-        """How many proposals make a draw: by default as many as leave 1000 draws a chain."""
+        """How many proposals make a draw: by default what leaves 1000 draws a chain, or more.
+
+        Up to 50,000 in the smallest games, so that the draws of a file stay some megabytes.
+        """
         own = self.question.thin
-        return max(1, self.number("proposals") // 1000) if own is None else own
+        kept = min(max(NUMBERS // self.problem.game.n_states, FEWEST), MOST)
+        return max(1, self.number("proposals") // kept) if own is None else own
 
     @property
     def family(self) -> FollowerFamily:
@@ -198,7 +218,10 @@ class Settings:
 
     @property
     def move(self) -> RewardMove:
-        """The sampler of the file; by default the walk in large games, else Dirichlet proposals."""
+        """The sampler of the file; by default the walk in large games, else Dirichlet proposals.
+
+        These adapt while the chains warm up.
+        """
         table = self.question.sampler
         with self.blaming("question.sampler"):
             if isinstance(table, model.Walk):
@@ -211,7 +234,7 @@ class Settings:
         walks = n_states > SMALL and bool((self.reward_prior.shape(n_states) >= 1).all())
         if walks:
             return SimplexWalk(grid=max(1000, 2 * n_states))
-        return DirichletProposal(10.0 * n_states)
+        return DirichletProposal(10.0 * n_states, acceptance=ACCEPTANCE)
 
     @cached_property
     def posterior(self) -> Posterior:

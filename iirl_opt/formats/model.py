@@ -240,7 +240,7 @@ class Learning(_Table, tag_field="family", tag="learning"):
 class Bayesian(_Table, tag_field="family", tag="bayesian"):
     """The posterior of reward and parameter: of what was seen, or episode by episode."""
 
-    proposals: int = 10_000
+    proposals: int | None = None
     chains: int = 4
     thin: int | None = None
     warmup: int | None = None

@@ -137,7 +137,7 @@ def test_the_prior_of_the_reward_is_one_number_or_one_a_state(tmp_path: Path) ->
     ("table", "move"),
     [
         ('{ name = "walk", moves = 7, grid = 50 }', SimplexWalk(7, 50)),
-        ('{ name = "dirichlet", concentration = 20 }', DirichletProposal(20.0)),
+        ('{ name = "dirichlet", concentration = 20 }', DirichletProposal(20.0, acceptance=0.3)),
         ('{ name = "hamiltonian", leaps = 4 }', Hamiltonian(4)),
     ],
 )
@@ -156,8 +156,8 @@ def test_large_games_get_the_walk_unless_the_prior_forbids_it_small_ones_do_not(
     changes = (game, large), (SEEN, steps), ("{ b = 1 }", '{ "1" = 1 }')
     assert settings(tmp_path, *changes).move == SimplexWalk()
     sparse = settings(tmp_path, *changes, ("[question]", "[prior]\nreward = 0.5\n[question]"))
-    assert sparse.move == DirichletProposal(210.0)
-    assert settings(tmp_path).move == DirichletProposal(20.0)
+    assert sparse.move == DirichletProposal(210.0, acceptance=0.3)
+    assert settings(tmp_path).move == DirichletProposal(20.0, acceptance=0.3)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_answer_is_what_the_library_samples(tmp_path: Path) -> None:
     own = settings(tmp_path, long, ("[question]", prior), seed=4)
     found, evidence = answer(own.problem, seed=4)
     chains = sample(
-        own.posterior, 3000, move=DirichletProposal(20.0), chains=2, thin=3, warmup=750, seed=4
+        own.posterior, 3000, move=DirichletProposal(20.0, acceptance=0.3), chains=2, thin=3, warmup=750, seed=4
     )
     assert found["draws"] == 2000
     assert found["beta"] == pytest.approx(chains.mean_parameter, rel=1e-12)

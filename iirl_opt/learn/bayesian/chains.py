@@ -152,11 +152,13 @@ class Chains:
         moving = [part for part in parts if np.ptp(part) > 0]
         if self.parameters.shape[1] < 4 or not moving:
             return Diagnostics(np.nan, np.nan, np.nan)
-        return Diagnostics(
-            max(float(az.rhat(part)) for part in moving),
-            min(float(az.ess(part, method="bulk")) for part in moving),
-            min(float(az.ess(part, method="tail", prob=TAILS)) for part in moving),
-        )
+        # A chain that stands still has no variance; what then is NaN must stay so.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return Diagnostics(
+                float(np.max([az.rhat(part) for part in moving])),
+                float(np.min([az.ess(part, method="bulk") for part in moving])),
+                float(np.min([az.ess(part, method="tail", prob=TAILS) for part in moving])),
+            )
 
     @cached_property
     def warning(self) -> str | None:

@@ -63,6 +63,9 @@ UPDATES = 20
 # weight beyond.
 LARGEST = 600.0
 
+# Logarithms of the sizes between which moves adapt, relative to those that were asked for.
+SMALLEST_SIZE, LARGEST_SIZE = -30.0, 2.0
+
 # An action changes only for a gain above this share of the values: less is rounding.
 ROUNDING = 1e-14
 
@@ -354,22 +357,52 @@ def move_reward(
 
 
 def move_parameter(
-    step: tuple[int, float, float], rng: np.random.Generator, old: float
+    step: tuple[int, float, float, float], rng: np.random.Generator, old: float
 ) -> tuple[float, float]:
     """Draw a new parameter; return it with ``log g(old | new) − log g(new | old)``.
 
-    `step` is ``(STAY, 0, 0)``, ``(GAMMA, shape, 0)`` or ``(REFLECTED, width, 0)`` in [0, 1].
+    `step` is ``(STAY, 0, …)``, ``(GAMMA, shape, …)`` or ``(REFLECTED, width, …)``, and the ends of
+    the interval, finite or infinite, which no step leaves and at which the last kind is reflected.
     """
-    kind, a, _ = step
+    kind, a, low, high = step
     if kind == GAMMA:
         new = old * rng.standard_gamma(a) / a
-        if not 0.0 < new < math.inf:
+        if not (0.0 < new < math.inf and low <= new <= high):
             return old, -math.inf
         return new, gamma_log(old, a, a / new) - gamma_log(new, a, a / old)
     if kind == REFLECTED:
-        new = (old + a * (2.0 * rng.random() - 1.0)) % 2.0
-        return (2.0 - new if new > 1.0 else new), 0.0
+        return reflect(old + a * (2.0 * rng.random() - 1.0), low, high), 0.0
     return old, 0.0
+
+
+def reflect(x: float, low: float, high: float) -> float:
+    """Return a number folded into an interval, as often as it takes."""
+    if low > -math.inf and high < math.inf:
+        over = (x - low) % (2.0 * (high - low))
+        x = low + (2.0 * (high - low) - over if over > high - low else over)
+    elif x < low:
+        x = 2.0 * low - x
+    elif x > high:
+        x = 2.0 * high - x
+    return min(max(x, low), high)
+
+
+def resized(move: tuple[int, float, float], size: float) -> tuple[int, float, float]:
+    """Return a move of the reward with steps of another relative size; a walk keeps its own."""
+    kind, a, b = move
+    return kind, (a / (size * size) if kind == DIRICHLET else a), b
+
+
+def resized_step(
+    step: tuple[int, float, float, float], size: float
+) -> tuple[int, float, float, float]:
+    """Return a step of the parameter of another relative size."""
+    kind, a, low, high = step
+    if kind == GAMMA:
+        a /= size * size
+    elif kind == REFLECTED:
+        a *= size
+    return kind, a, low, high
 
 
 def slide(rng: np.random.Generator, r: Array, parameter: float, new: Array) -> tuple[float, float]:
@@ -380,7 +413,8 @@ def slide(rng: np.random.Generator, r: Array, parameter: float, new: Array) -> t
     old)`` with that of the volumes, for v has ``β^(S − 1)`` times that of (r, β).
     """
     low = r.min()
-    smallest, ratio = move_parameter((GAMMA, 1.0, 0.0), rng, parameter * low)
+    anywhere = (GAMMA, 1.0, 0.0, math.inf)
+    smallest, ratio = move_parameter(anywhere, rng, parameter * low)
     if not ratio > -math.inf:
         return parameter, ratio
     new[:] = parameter * (r - low) + smallest
@@ -416,11 +450,12 @@ def metropolis(
     bank: Bank,
     family: Any,
     priors: tuple[Any, Any],
-    moves: tuple[tuple[int, float, float], tuple[int, float, float], bool],
+    moves: tuple[tuple[int, float, float], tuple[int, float, float, float], bool],
     rng: np.random.Generator,
     state: tuple[Array, Integers, Array],
     out: tuple[Array, Array, Array],
     thin: int,
+    adapting: tuple[float, float] = (0.0, -1.0),
 ) -> int:
     """Run a Metropolis–Hastings chain in place; return the number of accepted proposals.
 
@@ -428,9 +463,13 @@ def metropolis(
     ----------
     moves : of the reward and of the parameter, of which a proposal makes both; and whether the
         chain slides along its ridge after each proposal.
-    state : reward (S,), its units on the grid, and (parameter, log posterior).
+    state : reward (S,), its units on the grid, and (parameter, log posterior, logarithm of the
+        relative size of the moves).
     out : rewards (n, S), parameters (n,), log posteriors (n,); one row every `thin` proposals.
+    adapting : the acceptance that the size aims at, and the number of proposals by which it was
+        adapted in the past; if that is negative the size stays, and the chain is homogeneous.
     """
+    aim, past = adapting
     r, units, scalars = state
     new = (np.empty_like(r), np.empty_like(units))
     policy = np.empty_like(bank.policy)
@@ -438,13 +477,20 @@ def metropolis(
     accepted = 0
     for row in range(out[1].size):
         for _ in range(thin):
-            ratio = move_reward(moves[0], rng, (r, units), new)
-            parameter, more = move_parameter(moves[1], rng, scalars[0])
+            size = math.exp(scalars[2])
+            ratio = move_reward(resized(moves[0], size), rng, (r, units), new)
+            parameter, more = move_parameter(resized_step(moves[1], size), rng, scalars[0])
             policy[:] = bank.policy
             threshold = -rng.standard_exponential() - ratio - more + scalars[1]
             log = -math.inf
             if threshold < math.inf:
                 log = log_posterior(bank, family, priors, new[0], parameter, policy, q)
+            if past >= 0.0:
+                gain = log + ratio + more - scalars[1]
+                chance = math.exp(min(gain, 0.0)) if gain > -math.inf else 0.0
+                change = (chance - aim) / (past + 10.0) ** 0.6
+                scalars[2] = min(max(scalars[2] + change, SMALLEST_SIZE), LARGEST_SIZE)
+                past += 1.0
             if log > threshold:
                 accepted += 1
                 r[:] = new[0]
@@ -783,6 +829,7 @@ def _plan_loops(bank: Bank, e: int, r: Array, policy: Integers, q: Array) -> Non
 
 
 def _shares_loops(values: Array, beta: float, shares: Array) -> float:
+    # Returns log Σ exp(β (v − max v)); β max v itself may be beyond what floats hold.
     top, total = values[0], 0.0
     for b in range(1, values.size):
         top = max(top, values[b])
@@ -791,7 +838,7 @@ def _shares_loops(values: Array, beta: float, shares: Array) -> float:
         total += shares[b]
     for b in range(values.size):
         shares[b] /= total
-    return float(beta * top + math.log(total))
+    return math.log(total)
 
 
 def _pull_back_loops(bank: Bank, e: int, q: Array, beta: float) -> tuple[Array, float]:
@@ -817,14 +864,15 @@ def _score_loops(
     shares = np.empty(n_b)
     for i in range(bank.offsets[e], bank.offsets[e + 1]):
         s = bank.seen[i]
-        if family == BOLTZMANN:
-            log = _shares_loops(q[s], parameter, shares)
-            for b in range(n_b):
-                value += bank.counts[i, b] * (parameter * q[s, b] - log)
-            continue
         top, tied = q[s, 0], 0
         for b in range(1, n_b):
             top = max(top, q[s, b])
+        if family == BOLTZMANN:
+            log = _shares_loops(q[s], parameter, shares)
+            for b in range(n_b):
+                if bank.counts[i, b] > 0.0:
+                    value += bank.counts[i, b] * (parameter * (q[s, b] - top) - log)
+            continue
         for b in range(n_b):
             tied += q[s, b] >= top - tolerance
         for b in range(n_b):
@@ -874,6 +922,9 @@ SHARED = (
     walk,
     move_reward,
     move_parameter,
+    reflect,
+    resized,
+    resized_step,
     log_posterior,
     slope,
     _shares,

@@ -34,6 +34,7 @@ class FollowerFamily(Protocol):
     parameter : the name of the unknown number, for records and plots.
     scales : whether it is in one over the unit of the reward, so that ``(λ r + c, θ/λ)`` is the
         same follower as ``(r, θ)`` for every λ > 0; otherwise ``(λ r + c, θ)`` must be.
+    bounds : the smallest and the largest number that a follower of the family can have.
     """
 
     @property
@@ -42,8 +43,14 @@ class FollowerFamily(Protocol):
     @property
     def scales(self) -> bool: ...
 
+    @property
+    def bounds(self) -> tuple[float, float]: ...
+
     def log_answer(self, q: Array, parameter: float, tolerance: float) -> Array:
-        """Return log-probabilities (n, B) at action values (n, B); within `tolerance` are ties."""
+        """Return log-probabilities (n, B) at action values (n, B); within `tolerance` are ties.
+
+        −∞ is an answer that this follower never gives.
+        """
         ...
 
     def follower(self, parameter: float) -> Follower:
@@ -61,10 +68,14 @@ class BoltzmannFamily:
 
     parameter = "beta"
     scales = True
+    bounds = (0.0, np.inf)
 
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
         """Return ``β Q(s, b) − log Σ_b' exp(β Q(s, b'))``, shape (n, B)."""
-        below = parameter * (q - q.max(axis=-1, keepdims=True))
+        with np.errstate(
+            over="ignore"
+        ):  # a product below what floats hold is −∞, and that is right
+            below = parameter * (q - q.max(axis=-1, keepdims=True))
         return np.asarray(log_softmax(below, axis=-1))
 
     def follower(self, parameter: float) -> Follower:
@@ -81,6 +92,7 @@ class EpsilonGreedyFamily:
 
     parameter = "epsilon"
     scales = False
+    bounds = (0.0, 1.0)
 
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
         """Return ``log((1 − ε) [b optimal] / #optimal + ε / B)``, shape (n, B)."""

@@ -154,10 +154,17 @@ class BayesianInteractiveIRL:
             parameter_move=self.parameter_move,
             chains=self.chains,
             thin=self.thin,
-            start=self.start,
+            start=self._usable_start(),
             seed=[self.seed, self.episode],
             fast=self.fast,
         )
+
+    def _usable_start(self) -> tuple[tuple[Array, float], ...] | None:
+        """Return the ends of the last episode's chains that the newest one has not ruled out."""
+        posterior = self.posterior
+        ends = self.start or ()
+        usable = tuple(at for at in ends if np.isfinite(posterior.log_density(*at)))
+        return usable or None
 
     @cached_property
     def _normal(self) -> Chains:

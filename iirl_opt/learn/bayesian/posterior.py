@@ -80,12 +80,28 @@ class Posterior:
         if self.parameter_prior is None:
             usual = exponential_prior() if self.family.scales else UniformPrior()
             object.__setattr__(self, "parameter_prior", usual)
+        low, high = self.support
+        if not low <= high:
+            least, most = self.family.bounds
+            raise InvalidArgument(
+                "parameter_prior",
+                f"is {self.belief!r}",
+                f"some weight on {least:g} ≤ {self.family.parameter} ≤ {most:g}",
+                self.belief,
+            )
 
     @property
     def belief(self) -> ParameterPrior:
         """The prior of the parameter, the default one if none was given."""
         assert self.parameter_prior is not None
         return self.parameter_prior
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The ends of the parameters that both the prior and the family have."""
+        ends = zip(self.belief.support, self.family.bounds, strict=True)
+        (low, least), (high, most) = ends
+        return max(low, least), min(high, most)
 
     def log_likelihood(self, reward: ArrayLike, parameter: float) -> float:
         """Return ``Σ n(s, b) log π2(b | s)`` at a reward (S,), which need not be in the simplex.
@@ -97,9 +113,10 @@ class Posterior:
         return engine.log_likelihood(bank, self.family, r, float(parameter), bank.policy, q)
 
     def log_density(self, reward: ArrayLike, parameter: float) -> float:
-        """Return the log density up to a constant; −∞ off the simplex or off a prior's support."""
+        """Return the log density up to a constant; −∞ off the simplex or off `support`."""
         r = self._reward(reward)
-        if r.min() < 0 or abs(r.sum() - 1) > SUM_TOLERANCE:
+        low, high = self.support
+        if r.min() < 0 or abs(r.sum() - 1) > SUM_TOLERANCE or not low <= parameter <= high:
             return -np.inf
         before = self.reward_prior.log_density(r) + self.belief.log_density(parameter)
         return before + self.log_likelihood(r, parameter) if before > -np.inf else -np.inf

@@ -52,6 +52,11 @@ class ParameterPrior(Protocol):
         """Draw a parameter."""
         ...
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """The ends of an interval, outside which the density is zero."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class DirichletPrior:
@@ -109,6 +114,11 @@ class GammaPrior:
         """Draw a parameter."""
         return float(rng.gamma(self.shape, 1 / self.rate))
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """All numbers from 0 on."""
+        return 0.0, np.inf
+
 
 def exponential_prior(mean: float = 500.0) -> GammaPrior:
     """Return the exponential distribution of this mean.
@@ -142,6 +152,11 @@ class UniformPrior:
         """Draw a parameter."""
         return float(rng.uniform(self.low, self.high))
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval."""
+        return float(self.low), float(self.high)
+
 
 @dataclass(frozen=True)
 class Known:
@@ -160,3 +175,8 @@ class Known:
     def draw(self, rng: np.random.Generator) -> float:
         """Return the known value."""
         return self.value
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The known value alone."""
+        return float(self.value), float(self.value)

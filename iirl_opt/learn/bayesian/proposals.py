@@ -9,9 +9,14 @@ Of the reward, either
   that one can compute;
 * `DirichletProposal`, around the current reward, with its density in both directions;
 
-and of the parameter, `GammaProposal` for β > 0 with both densities, or `ReflectedStep` for ε in
-[0, 1], which is symmetric. `Hamiltonian` moves both at once along the gradient: with one step it is
-the Metropolis-adjusted Langevin algorithm (MALA).
+and of the parameter, `GammaProposal` for β > 0 with both densities, or `ReflectedStep` for ε, which
+is symmetric. Without one of them the step fits the prior (`parameter_step`): a prior known to a
+thousandth gets steps of that size, and a bounded one is not left. `Hamiltonian` moves both at once
+along the gradient: with one step it is the Metropolis-adjusted Langevin algorithm (MALA).
+
+With a stated `acceptance` the moves of a `DirichletProposal`, and with them those of the parameter,
+shrink or grow while a chain warms up until about that share is accepted. Afterwards they stay, so
+that what is kept comes from one Metropolis–Hastings chain.
 
 Where a scale is learnt, chains with `DirichletProposal` or `Hamiltonian` also *slide* along the
 ridge of (r, β), on which the likelihood is flat, after each proposal. That is a Metropolis–Hastings
@@ -31,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.learn.bayesian.engine import DIRICHLET, GAMMA, REFLECTED, WALK
+from iirl_opt.learn.bayesian.engine import DIRICHLET, GAMMA, REFLECTED, STAY, WALK
+from iirl_opt.learn.bayesian.priors import ParameterPrior
 
 __all__ = [
     "DirichletProposal",
@@ -44,6 +50,12 @@ __all__ = [
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Move = tuple[int, float, float]
+Step = tuple[int, float, float, float]
+
+# Draws by which the width of a prior is judged; the usual steps, which are for wide ones.
+DRAWS = 400
+WIDTH, SHAPE = 0.1, 20.0
+LARGEST_SHAPE = 1e30  # of a factor that floats can tell from one
 
 
 def _check_whole(name: str, value: int, least: int = 1) -> None:
@@ -54,6 +66,11 @@ def _check_whole(name: str, value: int, least: int = 1) -> None:
 def _check_positive(name: str, value: float) -> None:
     if not 0 < value < np.inf:
         raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise InvalidArgument(name, f"is {value}", "0 < p < 1", value)
 
 
 @dataclass(frozen=True)
@@ -102,14 +119,19 @@ class DirichletProposal:
     ----------
     concentration : > 0; the larger, the smaller the moves.
     offset : > 0; keeps the distribution proper where a reward is nearly 0.
+    acceptance : the share of accepted proposals that the size of the moves is adapted to while a
+        chain warms up; not at all by default.
     """
 
     concentration: float = 1000.0
     offset: float = 1.0
+    acceptance: float | None = None
 
     def __post_init__(self) -> None:
         _check_positive("concentration", self.concentration)
         _check_positive("offset", self.offset)
+        if self.acceptance is not None:
+            _check_share("acceptance", self.acceptance)
 
     @property
     def code(self) -> Move:
@@ -121,31 +143,48 @@ class DirichletProposal:
 class GammaProposal:
     """A new parameter from the Gamma distribution with this shape and the current one as mean."""
 
-    shape: float = 20.0
+    shape: float = SHAPE
 
     def __post_init__(self) -> None:
         _check_positive("shape", self.shape)
 
-    @property
-    def code(self) -> Move:
-        """What the engine reads."""
-        return GAMMA, float(self.shape), 0.0
+    def code(self, support: tuple[float, float]) -> Step:
+        """What the engine reads, for a prior with this support."""
+        return GAMMA, float(self.shape), *support
 
 
 @dataclass(frozen=True)
 class ReflectedStep:
-    """A new parameter uniform within `width` of the current one, reflected at 0 and 1."""
+    """A new parameter uniform within `width` of the old one, reflected where its prior ends."""
 
-    width: float = 0.1
+    width: float = WIDTH
 
     def __post_init__(self) -> None:
         if not 0 < self.width <= 1:
             raise InvalidArgument("width", f"is {self.width}", "0 < width ≤ 1", self.width)
 
-    @property
-    def code(self) -> Move:
-        """What the engine reads."""
-        return REFLECTED, float(self.width), 0.0
+    def code(self, support: tuple[float, float]) -> Step:
+        """What the engine reads, for a prior with this support."""
+        return REFLECTED, float(self.width), *support
+
+
+def parameter_step(prior: ParameterPrior, support: tuple[float, float], scales: bool) -> Step:
+    """Return what the engine reads for a step that is no longer than the prior is wide.
+
+    It does not leave the support. The width is that of the middle half of the prior, relative to
+    its median where the parameter is in one over the unit of the reward and steps are by a factor.
+    A parameter that is known stays.
+    """
+    low, high = support
+    if low == high:
+        return STAY, 0.0, low, high
+    rng = np.random.default_rng(0)
+    quarter, middle, more = np.quantile([prior.draw(rng) for _ in range(DRAWS)], (0.25, 0.5, 0.75))
+    width = more - quarter
+    if not scales:
+        return REFLECTED, float(min(WIDTH, width)), low, high
+    narrow = (middle / width) ** 2 if width > 0 else np.inf
+    return GAMMA, float(min(max(SHAPE, narrow), LARGEST_SHAPE)), low, high
 
 
 @dataclass(frozen=True)
@@ -171,7 +210,4 @@ class Hamiltonian:
     def __post_init__(self) -> None:
         _check_whole("leaps", self.leaps)
         _check_positive("step", self.step)
-        if not 0 < self.acceptance < 1:
-            raise InvalidArgument(
-                "acceptance", f"is {self.acceptance}", "0 < p < 1", self.acceptance
-            )
+        _check_share("acceptance", self.acceptance)

@@ -31,11 +31,15 @@ from iirl_opt.learn.bayesian.proposals import (
     Hamiltonian,
     ReflectedStep,
     SimplexWalk,
+    Step,
+    parameter_step,
 )
+from iirl_opt.learn.bayesian.starts import StartSearch
 
 __all__ = ["Start", "sample", "sampling"]
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 RewardMove = SimplexWalk | DirichletProposal | Hamiltonian
 ParameterMove = GammaProposal | ReflectedStep
 Start = Iterable[tuple[ArrayLike, float]]
@@ -66,22 +70,26 @@ def sample(
     proposals : of each chain, after its warm-up.
     move : of the reward; `SimplexWalk`, the paper's, by default. `Hamiltonian` moves the parameter
         as well.
-    parameter_move : by default `GammaProposal` where the family scales, else `ReflectedStep`; a
-        `Known` parameter stays.
+    parameter_move : by default a `GammaProposal` where the family scales, else a `ReflectedStep`,
+        no longer than the prior is wide; a `Known` parameter stays.
     chains : their number.
     thin : every so many proposals are one draw.
     warmup : proposals made before, and not kept; by default none, or a quarter of `proposals` for
-        `Hamiltonian`, whose step adapts in them.
+        moves that adapt in them: `Hamiltonian`, and `DirichletProposal` with an acceptance.
     start : a reward (S,) and a parameter for each chain, as in `Chains.last`; with another number
-        of them they are used in turn. By default each chain draws its own from the prior.
+        of them they are used in turn. By default each chain draws its own from the prior, or where
+        the density is zero there has one that explains what was seen.
     seed : of everything.
     fast : True asks for compiled chains, False for plain ones; by default compiled where possible.
 
     Raises
     ------
     InvalidArgument
-        Numbers out of range; a start off the simplex or of no density; a move that does not go with
-        family or priors; ``fast=True`` for a family or prior that only Python knows.
+        Numbers out of range; a start off the simplex or of no density, or none found; a move that
+        does not go with family or priors; ``fast=True`` for a family or prior that only Python
+        knows.
+    InvalidObservation
+        No reward explains what was seen but a set of no volume.
     MissingExtra
         ``fast=True`` without numba.
 
@@ -129,7 +137,7 @@ def sampling(
     began = time.perf_counter()
     move = SimplexWalk() if move is None else move
     if warmup is None:
-        warmup = proposals // 4 if isinstance(move, Hamiltonian) else 0
+        warmup = 0 if getattr(move, "acceptance", None) is None else proposals // 4
     for name, value, least in (
         ("proposals", proposals, 1),
         ("chains", chains, 1),
@@ -143,7 +151,7 @@ def sampling(
     step = _parameter_step(posterior, parameter_move)
     running = [
         _Chain(posterior, move, step, at, rng, _engine(posterior, fast))
-        for at, rng in _starts(posterior, start, chains, seed)
+        for at, rng in _starts(posterior, move, start, chains, seed)
     ]
     n_states, draws = posterior.evidence.game.n_states, proposals // thin
     rewards = np.empty((chains, draws, n_states))
@@ -186,7 +194,7 @@ class _Chain:
         self,
         posterior: Posterior,
         move: RewardMove,
-        step: tuple[int, float, float],
+        step: Step,
         at: tuple[Array, float],
         rng: np.random.Generator,
         code: _Engine,
@@ -200,15 +208,14 @@ class _Chain:
         prior = posterior.reward_prior
         units = np.zeros(reward.size, dtype=np.int64)
         if isinstance(move, SimplexWalk):
-            units = move.snap(reward, least=_least_units(prior, reward.size))
-            reward = units / move.grid
+            units, reward = _on_grid(move, prior, reward)
         log = posterior.log_density(reward, parameter)
         if not np.isfinite(log):
             raise InvalidArgument(
                 "start", f"has the log density {log}", "a point of finite density", at
             )
         self.bank = posterior.bank(reward)
-        self.state = (reward, units, np.array([parameter, log]))
+        self.state = (reward, units, np.array([parameter, log, 0.0]))
         if isinstance(move, Hamiltonian):
             self._check_hamiltonian(posterior)
             total = rng.standard_gamma(_concentration(prior, reward.size).sum())
@@ -243,6 +250,7 @@ class _Chain:
     def run(self, out: tuple[Array, Array, Array], thin: int, *, adapted: int = -1) -> int:
         """Fill draws; return the number of accepted proposals."""
         if not isinstance(self.move, Hamiltonian):
+            aim = self.move.acceptance if isinstance(self.move, DirichletProposal) else None
             return self.code.metropolis(
                 self.bank,
                 self.code.family,
@@ -252,6 +260,7 @@ class _Chain:
                 self.state,
                 out,
                 thin,
+                (0.0, -1.0) if aim is None else (float(aim), float(adapted)),
             )
         moving = self.step[0] != STAY
         settings = (self.move.leaps, self.move.acceptance, float(adapted), moving)
@@ -314,12 +323,17 @@ def _engine(posterior: Posterior, fast: bool | None) -> _Engine:
     return _Engine(*code, number, (shape, _parameter_code(parameter)))
 
 
-def _parameter_step(posterior: Posterior, given: ParameterMove | None) -> tuple[int, float, float]:
-    if isinstance(posterior.parameter_prior, Known):
-        return STAY, 0.0, 0.0
-    if given is None:
-        given = GammaProposal() if posterior.family.scales else ReflectedStep()
-    return given.code
+def _parameter_step(posterior: Posterior, given: ParameterMove | None) -> Step:
+    prior = posterior.belief
+    if given is None or isinstance(prior, Known):
+        return parameter_step(prior, posterior.support, posterior.family.scales)
+    return given.code(posterior.support)
+
+
+def _on_grid(move: SimplexWalk, prior: Any, reward: Array) -> tuple[Integers, Array]:
+    """Return the units of a point of a walk's grid near a reward (S,), and that point."""
+    units = move.snap(reward, least=_least_units(prior, reward.size))
+    return units, units / move.grid
 
 
 def _least_units(prior: Any, n_states: int) -> int:
@@ -338,18 +352,29 @@ def _least_units(prior: Any, n_states: int) -> int:
 
 
 def _starts(
-    posterior: Posterior, start: Start | None, chains: int, seed: int | Sequence[int]
+    posterior: Posterior,
+    move: RewardMove,
+    start: Start | None,
+    chains: int,
+    seed: int | Sequence[int],
 ) -> Iterator[tuple[tuple[Array, float], np.random.Generator]]:
     """Yield a checked start and a generator of its own for each chain."""
     seeds = [seed] if isinstance(seed, int | np.integer) else list(seed)
     given = None if start is None else list(start)
     if given == []:
         raise InvalidArgument("start", "is empty", "one pair (reward, parameter) or more", start)
+
+    def place(r: Array) -> Array:
+        if isinstance(move, SimplexWalk):
+            return _on_grid(move, posterior.reward_prior, r)[1]
+        return r
+
+    search = StartSearch(posterior, place)
     for c in range(chains):
         rng = np.random.default_rng([*seeds, c])
         if given is None:
-            r = posterior.reward_prior.draw(posterior.evidence.game.n_states, rng)
-            at = r, posterior.belief.draw(rng)
+            at = search.draw(rng)
+            r = at[0]
         else:
             reward, parameter = given[c % len(given)]
             r = np.array(reward, dtype=float)

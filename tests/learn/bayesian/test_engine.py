@@ -71,12 +71,12 @@ def test_action_values_are_exact_at_every_accepted_reward(fast, move):
     units = SimplexWalk(grid=200).snap(rng.dirichlet(np.ones(12)))
     r = units / 200
     bank = posterior.bank(r, limit=2)
-    state = (r, units, np.array([20.0, posterior.log_density(r, 20.0)]))
+    state = (r, units, np.array([20.0, posterior.log_density(r, 20.0), 0.0]))
     out = (np.empty((1, 12)), np.empty(1), np.empty(1))
     accepted, renewed = 0, 0
     for _ in range(250):
         age = bank.age.sum()
-        moves = (move.code, (engine.GAMMA, 20.0, 0.0), False)
+        moves = (move.code, (engine.GAMMA, 20.0, 0.0, np.inf), False)
         new = parts.metropolis(bank, parts.family, parts.priors, moves, rng, state, out, 1)
         accepted += new
         renewed += bank.age.sum() < age

@@ -126,7 +126,7 @@ def test_a_dirichlet_proposal_knows_its_density_in_both_directions():
 def test_a_gamma_proposal_knows_its_density_in_both_directions():
     rng, old = np.random.default_rng(1), 7.0
     for _ in range(20):
-        new, ratio = engine.move_parameter(GammaProposal(6.0).code, rng, old)
+        new, ratio = engine.move_parameter(GammaProposal(6.0).code((0.0, np.inf)), rng, old)
         there = stats.gamma.logpdf(new, 6, scale=old / 6)
         back = stats.gamma.logpdf(old, 6, scale=new / 6)
         assert ratio == pytest.approx(back - there, rel=1e-9, abs=1e-9)
@@ -137,7 +137,7 @@ def test_a_reflected_step_is_symmetric():
     # A chain of such steps without a target is uniform, at the ends too.
     rng, x, seen = np.random.default_rng(2), 0.01, []
     for i in range(40_000):
-        x, ratio = engine.move_parameter(ReflectedStep(0.4).code, rng, x)
+        x, ratio = engine.move_parameter(ReflectedStep(0.4).code((0.0, 1.0)), rng, x)
         assert ratio == 0
         assert 0 <= x <= 1
         if i % 20 == 0:

@@ -185,6 +185,7 @@ class Tempted:
 
     parameter = "temptation"
     scales = False
+    bounds = (0.0, 1.0)
 
     def log_answer(self, q, parameter, tolerance):
         rest = (q.argmax(axis=-1)[:, None] == np.arange(q.shape[1])) * 0.9 + 0.1 / q.shape[1]
