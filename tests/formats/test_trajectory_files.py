@@ -258,7 +258,13 @@ def test_the_answer_is_what_the_library_samples(tmp_path: Path) -> None:
     own = settings(tmp_path, long, ("[question]", prior), seed=4)
     found, evidence = answer(own.problem, seed=4)
     chains = sample(
-        own.posterior, 3000, move=DirichletProposal(20.0, acceptance=0.3), chains=2, thin=3, warmup=750, seed=4
+        own.posterior,
+        3000,
+        move=DirichletProposal(20.0, acceptance=0.3),
+        chains=2,
+        thin=3,
+        warmup=750,
+        seed=4,
     )
     assert found["draws"] == 2000
     assert found["beta"] == pytest.approx(chains.mean_parameter, rel=1e-12)
