@@ -137,7 +137,7 @@ def test_the_prior_of_the_reward_is_one_number_or_one_a_state(tmp_path: Path) ->
     ("table", "move"),
     [
         ('{ name = "walk", moves = 7, grid = 50 }', SimplexWalk(7, 50)),
-        ('{ name = "dirichlet", concentration = 20 }', DirichletProposal(20.0, acceptance=0.3)),
+        ('{ name = "dirichlet", concentration = 20 }', DirichletProposal(20.0)),
         ('{ name = "hamiltonian", leaps = 4 }', Hamiltonian(4)),
     ],
 )
