@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from instances import best_values, follower_problem, games, policies, rewards
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
@@ -345,10 +346,24 @@ def test_an_answer_looks_at_one_row_of_action_values_alone(follower, instance):
     best = best_responses(game, pi1, reward)
     assert isinstance(follower, LocalFollower)
     response = follower.respond(game, pi1, reward)
-    row_by_row = [follower.answer(row, best.tolerance) for row in best.q]
-    stacked = follower.answer(np.stack([best.q, best.q]), best.tolerance)
-    assert np.array_equal(response, row_by_row)
-    assert np.array_equal(stacked, [response, response])
+    if hasattr(follower, "among"):
+        answer, shown = follower.among, best.optimal
+    else:
+        answer, shown = follower.answer, best.q
+    assert np.array_equal(response, [answer(row) for row in shown])
+    assert np.array_equal(answer(np.stack([shown, shown])), [response, response])
+
+
+@given(data=st.data())
+def test_values_within_the_tolerance_are_tied_in_an_answer(data):
+    q = data.draw(arrays(float, (3, 4), elements=st.integers(-3, 3).map(float)))
+    tolerance = data.draw(st.sampled_from([0.0, 1.0, 2.5]))
+    tied = q.max(axis=1, keepdims=True) - q <= tolerance
+    assert np.array_equal(OptimalFollower("all").answer(q, tolerance), tied)
+    mixed = tied / tied.sum(axis=1, keepdims=True)
+    assert np.array_equal(OptimalFollower("mix").answer(q, tolerance), mixed)
+    greedy = EpsilonGreedyFollower(0.5, "mix").answer(q, tolerance)
+    assert greedy == pytest.approx(mixed / 2 + 0.125)
 
 
 @pytest.mark.parametrize("f", [lambda q: q - 1, lambda q: 0 * q, lambda q: np.nan * q])

@@ -192,8 +192,8 @@ def error_bound(
 
     **Source** `iirl_opt.game.decide`. **Cost** arithmetic: a linear system with S unknowns.
     """
-    mdp, flat = _as_mdp(model), _weights(model, policy)
-    problem = _problem(mdp, reward)
+    flat, mdp = _weights(model, policy), _as_mdp(model)
+    problem = _joint_problem(model, reward)
     unit = problem.unit + 4 * flat.shape[1] * UNIT
     slop = (flat * problem.slop).sum(axis=1) + unit * (flat * np.abs(problem.reward)).sum(axis=1)
     mean = (flat * problem.reward).sum(axis=1)
@@ -307,8 +307,7 @@ def policy_iteration(
 
     **Cost** arithmetic: three linear systems with S unknowns and one matrix an iteration.
     """
-    mdp = _as_mdp(model)
-    problem = _problem(mdp, reward)
+    mdp, problem = _as_mdp(model), _joint_problem(model, reward)
     full = np.broadcast_to(problem.reward, mdp.shape)
     actions = full.argmax(axis=1) if start is None else _check_choices(mdp, start)
     return _optimum(problem, actions, 0, exact)
@@ -336,7 +335,7 @@ def modified_policy_iteration(
 
     **Cost** arithmetic.
     """
-    problem = _problem(_as_mdp(model), reward)
+    problem = _joint_problem(model, reward)
     actions, steps = _greedy(problem, tolerance, sweeps)
     return _optimum(problem, actions, steps, exact)
 
@@ -401,11 +400,16 @@ def _greedy(problem: Problem, tolerance: float, sweeps: int) -> tuple[NDArray[np
             values = mean + gamma * (chain @ values)
 
 
-def _problem(mdp: MDP, reward: ArrayLike) -> Problem:
-    """Return the problem of an MDP for a reward of its choices, or of its states."""
-    n = mdp.n_states
-    r = _check_flat(mdp, reward)
-    given = np.asarray(reward).reshape(n, -1)
+def _joint_problem(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Problem:
+    """Return the problem of an MDP, or of the one planner of a game, for a reward."""
+    check_reward(model, reward)
+    return _problem(_as_mdp(model), np.asarray(reward))
+
+
+def _problem(mdp: MDP, reward: NDArray[Any]) -> Problem:
+    """Return the problem of an MDP for a checked reward of its choices, or of its states."""
+    given = reward.reshape(mdp.n_states, -1)
+    r = given.astype(float)
     slop = UNIT * np.abs(r) if given.dtype == object else 0.0
 
     def exact(rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -415,20 +419,12 @@ def _problem(mdp: MDP, reward: ArrayLike) -> Problem:
     return Problem(mdp, r, slop, exact)
 
 
-def _check_flat(mdp: MDP, reward: ArrayLike) -> Array:
-    """Return a reward (S,) of states, or of choices in any shape of their number, as (S, …)."""
-    given = np.asarray(reward)
-    if given.ndim > 2 and given.size == mdp.n_states * mdp.n_choices:
-        given = given.reshape(mdp.shape)
-    return check_reward(mdp, given).reshape(mdp.n_states, -1)
-
-
 def _follower_problem(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Problem:
     """Return the problem that a commitment leaves to the follower."""
     policy, mdp = game.check_leader_policy(pi1), game.follower_mdp(pi1)
     r = follower_reward(game, policy, reward)
     if r.ndim == 1:
-        return _problem(mdp, reward)
+        return _problem(mdp, np.asarray(reward))
     given, n_b = np.asarray(reward), game.n_follower_actions
     slop = 2 * (game.n_leader_actions + 2) * UNIT * np.einsum("sa,sab->sb", policy, np.abs(given))
 
