@@ -176,6 +176,8 @@ class _Model:
             return game.exact_rows(rows)
         _, n_a, n_b = game.shape
         s, b = np.divmod(rows, n_b)
+        if (pi1[s].max(axis=1, initial=0.0) == 1).all():
+            return game.exact_rows((s * n_a + pi1[s].argmax(axis=1)) * n_b + b)
         mixed = rational_policy(pi1[s])
         played, a = np.nonzero(mixed)
         of = game.exact_rows((s[played] * n_a + a) * n_b + b[played])
