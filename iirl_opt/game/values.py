@@ -22,7 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, between, checked, whole
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import as_fractions
-from iirl_opt.game.decide import UNIT, Factors, Problem, decide, error_of, gains, improved
+from iirl_opt.game.decide import (
+    UNIT,
+    Factors,
+    Played,
+    Problem,
+    decide,
+    error_of,
+    gains,
+    improved,
+)
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.policy import (
     as_floats,
@@ -59,6 +68,9 @@ PATIENCE = 100
 # With the same greedy policy for so many steps, exact policy iteration takes over where it ends the
 # matter anyway: values may converge as slowly as γ does, on periodic chains.
 SETTLED = 50
+
+# The share of the local scale within which choices are reported as tied.
+TIE = 1e-9
 
 # The largest size of a value.
 LARGEST = 1e300
@@ -258,6 +270,7 @@ class Optimum:
     undecided : choices of that mask of which it is not known whether they are optimal.
     doubt : what an undecided choice may gain at most in one step; 0 where all is decided.
     iterations : improvement steps.
+    scale : the local scale of `policy`, (S,): see `local_scale`.
     """
 
     values: Array
@@ -268,6 +281,18 @@ class Optimum:
     undecided: NDArray[np.bool_]
     doubt: float
     iterations: int
+    scale: Array
+
+    @property
+    def tie_tolerance(self) -> Array:
+        """What `near` takes for a tie, (S, 1): 1e-9 of the local scale, or rounding."""
+        return np.maximum(TIE * self.scale, 4 * self.error)[:, None]
+
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """The choices within `tie_tolerance` of the best, (S, n): a report; nobody plays by it."""
+        mask: NDArray[np.bool_] = self.q >= self.q.max(axis=1, keepdims=True) - self.tie_tolerance
+        return mask
 
     @property
     def policy(self) -> Array:
@@ -370,7 +395,13 @@ def _optimum(problem: Problem, actions: NDArray[np.int64], before: int, exact: b
         decision.undecided,
         decision.doubt,
         before + steps,
+        _scale(problem, decision.played),
     )
+
+
+def _scale(problem: Problem, played: Played) -> Array:
+    flat = deterministic_policy(played.actions, problem.mdp.n_choices)
+    return _spread(played.factors, flat, problem.reward, played.values)
 
 
 def _greedy(problem: Problem, tolerance: float, sweeps: int) -> tuple[NDArray[np.int64], int]:

@@ -565,3 +565,16 @@ def test_a_periodic_chain_is_not_waited_for(gamma):
     optimum = modified_policy_iteration(game, [1.0, 0.0])
     assert optimum.iterations < 200
     assert optimum.values == pytest.approx(np.array([1, gamma]) / (1 - gamma**2))
+
+
+@pytest.mark.parametrize("far", [0.0, -1e9])
+def test_near_ties_are_reported_on_a_local_scale_and_played_by_nobody(far):
+    # Cycle between rewards 0 and 1; the second action is worse by a hair, the third leads away.
+    kernel = np.zeros((3, 3, 3))
+    kernel[0, :2, 1] = kernel[1, :2, 0] = kernel[0, 2, 2] = kernel[1, 2, 2] = kernel[2, :, 2] = 1
+    for gap, near in [(1e-11, True), (1e-6, False)]:
+        reward = np.array([[0, -gap, 0], [1, 1 - gap, 1], [far, far, far]])
+        found = policy_iteration(MDP(kernel, 0.9), reward)
+        assert found.optimal[:2].tolist() == [[True, False, False]] * 2
+        assert found.near[:2, 1].tolist() == [near, near]
+        assert not found.near[:2, 2].any()
