@@ -911,6 +911,15 @@ def check(text: str) -> str:
     return claim
 
 
+def holds(text: str) -> bool:
+    """Return whether a document proves its claim."""
+    try:
+        check(text)
+    except (NotProved, *TROUBLE):
+        return False
+    return True
+
+
 def inspect(path: str) -> int:
     """Check a file and say what came of it; return the exit code."""
     try:
