@@ -40,9 +40,10 @@ from iirl_opt.certificate import Check
 from iirl_opt.checks import POSITIVE, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import check_reward, modified_policy_iteration, tie_tolerance
+from iirl_opt.game.values import check_reward, modified_policy_iteration
 from iirl_opt.planning.enumeration import commitments
 from iirl_opt.programs.advantages import Play
 from iirl_opt.solver import HiGHS, LiveProgram
@@ -79,7 +80,7 @@ class ConvergenceCondition:
         commitment and responses jointly optimal, so it explains the answer and leads astray.
     multipliers : (K, S·(S − 1), S·A·B), of each pair (largest, least) of states in the order of
         `itertools.permutations`: they prove the margins.
-    tolerance : margins up to this are zero; for regrets see `regret_tolerance`.
+    tolerance : margins up to this are zero.
     """
 
     game: TwoAgentMDP
@@ -103,8 +104,9 @@ class ConvergenceCondition:
 
     @property
     def regret_tolerance(self) -> float:
-        """Regrets up to this are zero: `tolerance` times the spread of the truth, or rounding."""
-        return _regret_tolerance(self.game, self.truth, self.tolerance)
+        """Regrets in floats up to this are rounding, or near ties on the scale of the best play."""
+        best = modified_policy_iteration(self.game, self.truth)
+        return float(self.game.start @ best.tie_tolerance[:, 0])
 
     @property
     def violations(self) -> Integers:
@@ -146,7 +148,7 @@ class ConvergenceCondition:
         **Cost** arithmetic: a planning problem for each deterministic commitment.
         """
         allowed = self.tolerance if tolerance is None else tolerance
-        again = _suboptimal(self.game, self.truth, self.follower, self.tolerance)
+        again = _suboptimal(self.game, self.truth, self.follower)
         if any(
             mine.shape != theirs.shape or not np.allclose(mine, theirs, rtol=0, atol=allowed)
             for mine, theirs in zip(
@@ -229,7 +231,7 @@ def convergence_condition(
         raise InvalidArgument(
             "game", f"has {count:,} deterministic commitments", f"at most {limit:,}", count
         )
-    suboptimal, regrets, responses = _suboptimal(game, r, partner, allowed)
+    suboptimal, regrets, responses = _suboptimal(game, r, partner)
     k, n = suboptimal.shape
     margins, rewards = np.zeros(k), np.zeros((k, n))
     multipliers = np.zeros((k, n * (n - 1), n * game.n_choices))
@@ -252,28 +254,30 @@ def convergence_condition(
     )
 
 
-def _regret_tolerance(game: TwoAgentMDP, truth: Array, tolerance: float) -> float:
-    return max(tolerance * float(np.ptp(truth)), tie_tolerance(truth, game.discount))
-
-
 def _suboptimal(
-    game: TwoAgentMDP, truth: Array, follower: OptimalFollower, tolerance: float
+    game: TwoAgentMDP, truth: Array, follower: OptimalFollower
 ) -> tuple[Integers, Array, Array]:
-    """Return the deterministic commitments with regret, the regrets, and what answers them."""
+    """Return the deterministic commitments with regret, the regrets, and what answers them.
+
+    Where the regret is within the error of floats, it is decided in rationals.
+    """
     shape = (game.n_states, game.n_follower_actions)
-    best = game.start @ modified_policy_iteration(game, truth).values
-    allowed = _regret_tolerance(game, truth, tolerance)
+    best, start = modified_policy_iteration(game, truth), np.array(game.exact_start, dtype=object)
     one = follower.ties in ("first", "last")
     answers = follower if one else OptimalFollower("mix")
     chosen, regrets, responses = [], [], []
+    most = None
     for block in commitments(np.ones(game.shape[:2], dtype=bool)):
         for actions in block:
             pi1 = deterministic_policy(actions, game.n_leader_actions)
             found = best_responses(game, pi1, truth)
-            regret = float(best - game.start @ found.values)
-            if regret > allowed:
+            regret = game.start @ (best.values - found.values)
+            if abs(regret) <= 2 * game.start @ (best.error + found.error):
+                most = start @ exact_optimum(game, truth).values if most is None else most
+                regret = most - start @ exact_optimum(game, truth, pi1).values
+            if regret > 0:
                 chosen.append(actions)
-                regrets.append(regret)
+                regrets.append(float(regret))
                 responses.append(answers.among(found.optimal))
     return (
         np.array(chosen, dtype=np.int64).reshape(-1, game.n_states),
