@@ -31,6 +31,7 @@ from iirl_opt.game.decide import (
     error_of,
     gains,
     improved,
+    sharpened,
 )
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.policy import (
@@ -71,6 +72,10 @@ SETTLED = 50
 
 # The share of the local scale within which choices are reported as tied.
 TIE = 1e-9
+
+# Values whose error is a larger share of them, or of their local scale, are refined; and what is no
+# error worth it.
+SHARP, TINY = 2.0**-43, 1e-290
 
 # The largest size of a value.
 LARGEST = 1e300
@@ -383,19 +388,23 @@ def follower_action_values(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike)
 def _optimum(problem: Problem, actions: NDArray[np.int64], before: int, exact: bool) -> Optimum:
     played, found, steps = improved(problem, actions)
     decision = decide(problem, played, found, exact=exact)
+    played, q, scale = decision.played, decision.gains.q, _scale(problem, decision.played)
+    if (played.error > SHARP * np.maximum(np.abs(played.values), scale) + TINY).any():
+        played = sharpened(problem, played)
+        q = gains(problem, played.values, played.error).q
     open_ = decision.undecided.any()
     actions = decision.played.actions if open_ else decision.optimal.argmax(axis=1)
     doubt = decision.doubt / (1 - problem.mdp.discount)
     return Optimum(
-        decision.played.values,
-        decision.gains.q,
-        decision.played.error + doubt,
+        played.values,
+        q,
+        played.error + doubt,
         actions,
         decision.optimal,
         decision.undecided,
         decision.doubt,
         before + steps,
-        _scale(problem, decision.played),
+        scale,
     )
 
 
