@@ -21,6 +21,7 @@ __all__ = [
     "FileProblem",
     "IIRLError",
     "Infeasible",
+    "Interrupted",
     "InvalidArgument",
     "InvalidGame",
     "InvalidObservation",
@@ -140,7 +141,11 @@ class SolverProblem(IIRLError):
     solved: Solved
 
     def __str__(self) -> str:
-        return f"{self.solved.solver}: {self.solved.status.name}. {self.solved.status.advice}"
+        solved = self.solved
+        facts = [f"said {solved.said}"] if solved.status.name == "FAILED" and solved.said else []
+        facts += [solved.note] if solved.note else []
+        more = f" ({'; '.join(facts)})" if facts else ""
+        return f"{solved.solver}: {solved.status.name}{more}. {solved.status.advice}"
 
 
 @dataclass(eq=False)
@@ -163,6 +168,29 @@ class LimitReached(SolverProblem):
 
 class SolverFailed(SolverProblem):
     """The solver gave up, or its answer did not survive our own arithmetic."""
+
+
+@dataclass(eq=False)
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a solver call: a `KeyboardInterrupt` that keeps what was found.
+
+    No `IIRLError`, so that nothing that catches those goes on after Ctrl-C.
+
+    Attributes
+    ----------
+    solved : the record; its status is INTERRUPTED, its value and bound those of the incumbent of a
+        mixed-integer program, or it is OPTIMAL where the answer came just before.
+    found : what the method that solved the program had by then, or None; a `Commitment`, say.
+    """
+
+    solved: Solved
+    found: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.solved.solver}: {self.solved.status.name}. {self.solved.status.advice}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.solved, self.found)
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ from iirl_opt.errors import (
     FileProblem,
     IIRLError,
     Infeasible,
+    Interrupted,
     InvalidGame,
     InvalidPolicy,
     InvalidValue,
@@ -55,6 +56,7 @@ EVERY = [
     FileProblem(Path("game.toml"), "is no list", "game.states", 3, 7),
     FileProblem(Path("game.npz"), "is damaged"),
     *(kind(replace(SOLVED, status=status)) for kind, status in FAILURES.items()),
+    Interrupted(replace(SOLVED, status=Status.INTERRUPTED), "what was found"),
     OnlyConstantRewards(10, 1e-12),
     NotExact("the kernel"),
     MissingExtra("plotting", "plot"),
@@ -88,7 +90,10 @@ def test_an_exception_keeps_its_fields_on_its_way(error, again):
 
 @pytest.mark.parametrize("error", EVERY, ids=lambda error: type(error).__name__)
 def test_an_exception_prints_its_message_and_is_caught_by_the_common_ancestor(error):
-    with pytest.raises(IIRLError) as caught:
+    # Ctrl-C alone is caught by none but those who catch Ctrl-C.
+    ancestor = KeyboardInterrupt if isinstance(error, Interrupted) else IIRLError
+    assert not issubclass(Interrupted, Exception)
+    with pytest.raises(ancestor) as caught:
         raise error
     assert caught.value is error
     last = traceback.format_exception_only(error)[-1].strip()

@@ -47,7 +47,7 @@ from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import policy_iteration
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.programs.rewards import ZERO, FeasibleRewards
 from iirl_opt.solver import HiGHS, LiveProgram, Status
 
 __all__ = ["Ceiling", "Play", "Polytope", "Programs", "excess", "known_rows", "linear_values"]
@@ -153,10 +153,19 @@ class Polytope(NamedTuple):
 
 def known_rows(feasible: FeasibleRewards, play: Play) -> Polytope:
     """Return the rows of the feasible set, and those of the play once more where it is known."""
-    free, tied = feasible.explicit_rows(joint=play.joint)
+    free, tied = map(_without_noise, feasible.explicit_rows(joint=play.joint))
     if _was_observed(feasible, play):
-        return Polytope(np.concatenate([free, play.deviations()]), tied, len(free))
+        again = _without_noise(play.deviations())
+        return Polytope(np.concatenate([free, again]), tied, len(free))
     return Polytope(free, tied)
+
+
+def _without_noise(rows: Array) -> Array:
+    """Return rows whose entries are zero where they are rounding of larger numbers.
+
+    The row of an action that is taken is zero; rounded, it would be a constraint of its own.
+    """
+    return np.where(np.abs(rows) < ZERO * np.abs(rows).max(initial=0.0), 0.0, rows)
 
 
 def _was_observed(feasible: FeasibleRewards, play: Play) -> bool:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,8 +37,8 @@ from scipy.sparse.linalg import splu
 from iirl_opt.errors import SolverProblem
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.solver import HiGHS, LiveProgram, Residuals, Solved, Status
-from iirl_opt.solver.answers import kkt_residuals
 from iirl_opt.solver.linear import LinearProgram, column_bounds
+from iirl_opt.solver.program import Program
 
 __all__ = ["Block", "CutProgram", "Point", "lift", "prefers_cuts"]
 
@@ -454,10 +454,8 @@ def _residuals(
     data = program.domain.data
     cost = np.zeros(point.x.size)
     cost[program.reward] = -objective - sum(part.on_values for part in raised)
-    equal = np.arange(len(data["b"])) < data["dims"].zero
-    rows = (np.where(equal, data["b"], -np.inf), data["b"])
-    columns = column_bounds(data, point.x.size)
-    own, worst = kkt_residuals(point.x, -point.on_domain, cost, data["A"], rows, columns)
+    judged = replace(Program.of(data), cost=cost).quality(point.x, -point.on_domain)
+    own, worst = judged.residuals, judged.relative
     parts = np.array([part.residuals for part in raised]).reshape(-1, 4)
     primal, dual, product = (float(part) for part in parts[:, :3].max(axis=0, initial=0.0))
     gap = abs(float(parts[:, 3].sum()))

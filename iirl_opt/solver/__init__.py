@@ -1,19 +1,30 @@
 """The one door to solvers: any cvxpy problem in, one `Solved` record out.
 
-`solve` compiles the problem with cvxpy, runs a named solver on the compiled data and *recomputes*
-feasibility, stationarity, complementarity and the duality gap from the numbers it returned. A
-status that is no proof never passes for one:
+`solve` compiles the problem, runs a named solver on it and judges what it says by arithmetic of our
+own, on the data as they were given. A status that is no proof never passes for one:
 
-* an infeasible answer is confirmed by its Farkas ray, or by a second run without presolve;
-* "infeasible or unbounded" is resolved into one of the two by further runs, and so is "unbounded",
-  which many solvers say of a program that has no feasible point either;
-* an optimum whose residuals are too large, or a limit that came first, is no optimum.
+* *optimal* means that point and multipliers meet the optimality conditions to 1e-6 of the scale of
+  each row, variable and cost (`iirl_opt.solver.program` says what that is);
+* *infeasible* means that a Farkas ray proves it in exact arithmetic: floats are rational numbers.
+  Of a mixed-integer program the ray of its relaxation does, or a small tree of such rays;
+* *unbounded* means that there is a feasible point, and a direction that is proved in exact
+  arithmetic to be downhill for ever;
+* all else is a limit that came first, or a failure. That a solver says so twice proves nothing.
+
+Numbers that HiGHS would drop (coefficients of 1e-9) or take for infinite are brought into its range
+by powers of two, which changes no digit; what cannot be brought there is refused by name. The
+optimality of a mixed-integer program and its bound are HiGHS's word; value and point are checked.
+
+Ctrl-C ends a solve within two seconds, whatever HiGHS is doing, and raises `Interrupted`, a
+`KeyboardInterrupt` that carries the record with the incumbent.
 
 A `LiveProgram` is one linear program that changes and is solved again from where it stood.
 
 HiGHS solves linear, mixed-integer and convex quadratic programs; `Clarabel`, or any other solver
-that cvxpy knows through `Named`, solves the rest. The solver is always named, warm starts are off
-(for linear programs they bring errors and no speed), nothing is printed and no warning leaks.
+that cvxpy knows through `Named` or by its name, solves the rest. The solver is always named, warm
+starts are off (for linear programs they bring errors and no speed), nothing is printed, no warning
+leaks, and the process is as it was: warnings' filters, standard output, signal handlers. Problems
+that share no variable may be solved in threads.
 """
 
 from iirl_opt.solver.door import solve

@@ -1,175 +1,163 @@
-"""Problems ready to run: compiled by cvxpy's own chain, or read as plain linear programs."""
+"""Problems ready to run: compiled by cvxpy's own chain, or read as plain linear programs.
+
+cvxpy is not thread-safe, and neither is turning its warnings off: both happen under one lock.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from threading import RLock
+from types import SimpleNamespace
 from typing import Any
 
 import cvxpy as cp
-import highspy
 import numpy as np
+from numpy.typing import NDArray
 
-from iirl_opt.solver.answers import HIGHS_STATUS
-from iirl_opt.solver.linear import column_bounds, read_linear, row_bounds
+from iirl_opt.solver.linear import read_linear
+from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS, Solver, Status
+from iirl_opt.solver.settle import Answer
 
-__all__ = ["CVXPY_STATUS", "Compiled", "compile_problem", "highs_model", "quiet", "swallow_banner"]
+__all__ = ["Compiled", "Other", "compile_other", "compile_problem", "compiled_data", "quiet"]
+
+Array = NDArray[np.float64]
 
 # How cvxpy compiles: of its backends the one that was quickest on large sparse blocks.
 BACKEND = "COO"
 
-
-CVXPY_STATUS = {
-    cp.OPTIMAL: Status.OPTIMAL,
-    cp.INFEASIBLE: Status.INFEASIBLE,
-    cp.UNBOUNDED: Status.UNBOUNDED,
-    cp.USER_LIMIT: Status.LIMIT,
+# The words of HiGHS and of cvxpy for what an answer brings.
+WORDS = {
+    Status.OPTIMAL: ("kOptimal", cp.OPTIMAL),
+    Status.LIMIT: ("kTimeLimit", cp.USER_LIMIT),
+    Status.INTERRUPTED: ("kTimeLimit", cp.USER_LIMIT),
+    Status.INFEASIBLE: ("kInfeasible", cp.INFEASIBLE),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A problem ready to run: by cvxpy's own chain, or as a plain linear program."""
+    """A problem ready for HiGHS: its arrays, and the way back to its variables.
+
+    Attributes
+    ----------
+    data : as cvxpy names it.
+    program : the same as a `Program`.
+    start : a point with which a mixed-integer program begins, or None.
+    give : takes an `Answer` with a point, or a ray, to the variables and constraints.
+    """
+
+    data: Mapping[str, Any]
+    program: Program
+    start: Array | None
+    give: Callable[[Answer], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Other:
+    """A problem ready for another solver, by cvxpy's own chain."""
 
     data: Any
-    options: dict[str, Any]
-    run: Callable[..., Any]
-    unpack: Callable[[Any], None]
+    run: Callable[[], Any]
+    unpack: Callable[[Any], str]
 
 
 def compile_problem(
-    problem: cp.Problem, chosen: Solver, start: Mapping[cp.Variable, Any] | None = None
+    problem: cp.Problem, chosen: HiGHS, start: Mapping[cp.Variable, Any] | None = None
 ) -> Compiled:
-    """Return a problem ready for its solver: read directly where it is plain and HiGHS's.
+    """Return a problem with variables ready for HiGHS: read directly where it is plain.
 
     Values to start from are passed on where it is.
     """
+    plain = read_linear(problem)
+    if plain is not None:
+        point = None if start is None else plain.point(start)
+
+        def give_plain(answer: Answer) -> None:
+            multipliers = answer.ray if answer.x is None else answer.y
+            y = np.zeros(len(plain.data["b"])) if multipliers is None else -multipliers
+            x = np.zeros(len(plain.data["c"])) if answer.x is None else answer.x
+            plain.unpack(WORDS[answer.status][1], x, y)
+
+        return Compiled(plain.data, Program.of(plain.data), point, give_plain)
+    data, chain, inverse = _chained(problem, chosen)
+
+    def give(answer: Answer) -> None:
+        with quiet():
+            problem.unpack(chain.invert(_raw(answer, data), inverse))
+
+    return Compiled(data, Program.of(data), None, give)
+
+
+def compiled_data(problem: cp.Problem) -> Any:
+    """Return the arrays of a problem, as cvxpy compiles it for HiGHS.
+
+    Raises
+    ------
+    cvxpy.error.SolverError
+        HiGHS cannot take it.
+    """
+    plain = read_linear(problem)
+    return _chained(problem, HiGHS())[0] if plain is None else plain.data
+
+
+def compile_other(problem: cp.Problem, chosen: Solver) -> Other:
+    """Return a problem ready for another solver than HiGHS, or without any variable."""
     options = chosen.arguments()
-    program = read_linear(problem) if isinstance(chosen, HiGHS) else None
-    if program is not None:
-        highs = objective_scale(program.data) | options["highs_options"]
-        point = None if start is None else program.point(start)
+    data, chain, inverse = _chained(problem, chosen)
 
-        def run_linear(**changes: Any) -> Any:
-            return run_highs(program.data, highs | changes, point)
+    def run() -> Any:
+        with quiet():
+            return chain.solve_via_data(problem, data, False, False, dict(options))
 
-        def unpack_linear(raw: Any) -> None:
-            infeasible = raw["model_status"] == "kInfeasible"
-            status = HIGHS_STATUS.get(raw["model_status"], Status.FAILED)
-            word = next((k for k, v in CVXPY_STATUS.items() if v is status), cp.SOLVER_ERROR)
-            ray = raw["dual_ray"][2] if infeasible else raw["solution"].row_dual
-            y = -np.array(ray) if len(ray) else np.zeros(len(program.data["b"]))
-            program.unpack(word, np.array(raw["solution"].col_value), y)
+    def unpack(raw: Any) -> str:
+        with quiet():
+            solution = chain.invert(raw, inverse)
+            if solution.status in WORTH:
+                problem.unpack(solution)
+            return str(solution.status)
 
-        return Compiled(program.data, {"highs_options": highs}, run_linear, unpack_linear)
+    return Other(data, run, unpack)
+
+
+# What cvxpy can unpack and we can use.
+WORTH = {cp.OPTIMAL, cp.USER_LIMIT, cp.INFEASIBLE, cp.UNBOUNDED}
+
+
+def _chained(problem: cp.Problem, chosen: Solver) -> tuple[Any, Any, Any]:
     with quiet():
-        data, chain, inverse = problem.get_problem_data(
-            chosen.name, solver_opts=options, canon_backend=BACKEND
+        parts: tuple[Any, Any, Any] = problem.get_problem_data(
+            chosen.name, solver_opts=chosen.arguments(), canon_backend=BACKEND
         )
-    if isinstance(chosen, HiGHS) and problem.variables():
-        options["highs_options"] = objective_scale(data) | options["highs_options"]
-
-    def run(**changes: Any) -> Any:
-        passed = dict(options)
-        if "highs_options" in passed:
-            passed["highs_options"] = passed["highs_options"] | changes
-        with quiet():
-            return chain.solve_via_data(problem, data, False, False, passed)
-
-    def unpack(raw: Any) -> None:
-        with quiet():
-            problem.unpack_results(raw, chain, inverse)
-
-    return Compiled(data, options, run, unpack)
+    return parts
 
 
-def run_highs(
-    data: Mapping[str, Any], options: Mapping[str, Any], start: Any = None
-) -> dict[str, Any]:
-    """Run HiGHS on a plain linear program and return what cvxpy's interface would.
-
-    `start` is a point with which a mixed-integer program begins.
-    """
-    solver = highspy.Highs()
-    solver.setOptionValue("log_to_console", False)
-    for name, value in options.items():
-        if solver.setOptionValue(name, value) == highspy.HighsStatus.kError:
-            raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
-    solver.passModel(highs_model(data))
-    if start is not None:
-        point = highspy.HighsSolution()
-        point.col_value = start
-        solver.setSolution(point)
-    solver.run()
-    raw = {
-        "solution": solver.getSolution(),
-        "info": solver.getInfo(),
-        "model_status": solver.getModelStatus().name,
+def _raw(answer: Answer, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer as cvxpy's interface to HiGHS would have returned it."""
+    rows = len(data["b"]) + len(data.get("G", ()))
+    counts = ("ipm", "crossover", "pdlp", "qp", "simplex")
+    x = np.zeros(len(data["c"] if "c" in data else data["q"])) if answer.x is None else answer.x
+    y = np.zeros(rows) if answer.y is None else answer.y
+    return {
+        "run_time": 0.0,
+        "info": SimpleNamespace(
+            objective_function_value=0.0, **{f"{kind}_iteration_count": 0 for kind in counts}
+        ),
+        "model_status": WORDS[answer.status][0],
+        "solution": SimpleNamespace(col_value=x, row_dual=y),
+        "dual_ray": (None, True, np.zeros(rows) if answer.ray is None else answer.ray),
     }
-    if raw["model_status"] == "kInfeasible":
-        raw["dual_ray"] = solver.getDualRay()
-    return raw
 
 
-def highs_model(data: Mapping[str, Any]) -> highspy.HighsModel:
-    """Return a compiled linear program as a HiGHS model: its minimisation, without the offset."""
-    model = highspy.HighsModel()
-    program, matrix = model.lp_, data["A"].tocsc()
-    program.num_row_, program.num_col_ = matrix.shape
-    program.col_cost_ = data["c"]
-    _, program.row_lower_, program.row_upper_ = row_bounds(data)
-    program.col_lower_, program.col_upper_ = column_bounds(data, matrix.shape[1])
-    whole = [*data["bool_vars_idx"], *data["int_vars_idx"]]
-    if whole:
-        kinds = [highspy.HighsVarType.kContinuous] * matrix.shape[1]
-        for j in whole:
-            kinds[j] = highspy.HighsVarType.kInteger
-        program.integrality_ = kinds
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
-    program.a_matrix_.value_ = matrix.data
-    return model
-
-
-def objective_scale(data: Any) -> dict[str, int]:
-    """Return the option by which HiGHS scales costs above a thousand or below a thousandth.
-
-    Its tolerances are absolute: they swallow an objective of 1e-9, and none of 1e9 meets them.
-    Large ones are scaled to a thousand only, so that small costs beside them still count.
-    """
-    parts = [data[key] for key in ("c", "q", "P") if data.get(key) is not None]
-    largest = max((float(abs(part).max()) for part in parts if part.size), default=1.0)
-    if largest == 0 or 1e-3 <= largest <= 1e3:
-        return {}
-    return {"user_objective_scale": round(np.log2((1e3 if largest > 1e3 else 1.0) / largest))}
+_lock = RLock()
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
+    """Silence warnings in one thread at a time, so that the filters are as before afterwards."""
+    with _lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-@cache
-def swallow_banner() -> None:
-    """Run HiGHS once with file descriptor 1 closed off: its first run prints a banner there."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    try:
-        kept = os.dup(1)
-    except OSError:
-        return
-    try:
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            highspy.Highs().run()
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)

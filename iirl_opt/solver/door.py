@@ -12,25 +12,30 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import Infeasible, LimitReached, SolverFailed, SolverProblem, Unbounded
-from iirl_opt.game.kernel import is_sparse
-from iirl_opt.solver.answers import READERS, Answer, read_other
-from iirl_opt.solver.compiled import (
-    CVXPY_STATUS,
-    Compiled,
-    compile_problem,
-    quiet,
-    swallow_banner,
+from iirl_opt.errors import (
+    Infeasible,
+    Interrupted,
+    InvalidArgument,
+    LimitReached,
+    SolverFailed,
+    SolverProblem,
+    Unbounded,
 )
-from iirl_opt.solver.records import HiGHS, Residuals, Solved, Solver, Status
+from iirl_opt.game.kernel import is_sparse
+from iirl_opt.solver.banner import swallow_banner
+from iirl_opt.solver.call import objective_scale
+from iirl_opt.solver.compiled import compile_other, compile_problem, quiet
+from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
+from iirl_opt.solver.program import Program, Quality
+from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
+from iirl_opt.solver.settle import settle
 
-__all__ = ["solve"]
+__all__ = ["chosen_solver", "raised", "solve", "version_of"]
 
 Array = NDArray[np.float64]
 
-# Recomputed residuals above this, each relative to the size of what it speaks of, are no optimum.
-ACCEPTED = 1e-5
-
+# Residuals of conic programs, each relative to the size of what it speaks of; below, no optimum.
+ACCEPTED_CONIC = 1e-5
 
 EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
     Status.INFEASIBLE: Infeasible,
@@ -42,7 +47,7 @@ EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
 
 def solve(
     problem: cp.Problem,
-    solver: Solver | None = None,
+    solver: Solver | str | None = None,
     *,
     throw: bool = True,
     start: Mapping[cp.Variable, Any] | None = None,
@@ -55,7 +60,7 @@ def solve(
     ----------
     problem : a convex cvxpy problem; label constraints by ``constraint.set_label(name)`` to find
         their multipliers under that name.
-    solver : `HiGHS` by default.
+    solver : `HiGHS` by default; another, or the name of one that cvxpy has: ``"CLARABEL"``.
     throw : raise on every status but OPTIMAL; otherwise return the record.
     start : values of all variables, a point from which HiGHS begins a mixed-integer program that is
         plain (vectors and constant matrices); it saves time and changes no answer.
@@ -64,92 +69,212 @@ def solve(
     ------
     Infeasible, Unbounded, LimitReached, SolverFailed
         Each carries the `Solved` record.
+    Interrupted
+        Ctrl-C, whatever `throw` says; a `KeyboardInterrupt` that carries the record.
+    InvalidArgument
+        No problem, or no solver: names those that are installed.
     cvxpy.error.SolverError, cvxpy.error.DCPError
-        The solver is not installed or cannot take the problem; the problem is not convex.
+        The solver cannot take the problem; the problem is not convex.
     ValueError, TypeError
-        cvxpy names what it refuses: an option that the solver does not have, data that is NaN.
+        An option that the solver does not have, data that is NaN.
 
-    **Cost** one program; a second or third run where the first answer is no proof.
+    **Cost** one program; some more where the first answer is no proof.
     """
-    chosen = HiGHS() if solver is None else solver
+    if not isinstance(problem, cp.Problem):
+        raise InvalidArgument("problem", f"is {problem!r}", "a cvxpy.Problem", problem)
+    chosen = chosen_solver(solver)
     swallow_banner()
-    began = time.perf_counter()
-    compiled = compile_problem(problem, chosen, start)
-    ready = time.perf_counter()
-    read = READERS.get(type(chosen), read_other) if problem.variables() else read_other
-    answer = read(compiled.run(), compiled.data, compiled.run)
-    seconds = time.perf_counter() - ready
-    status, value = _unpack(problem, compiled, answer)
-    residuals, relative = answer.residuals, answer.relative
-    if value is not None and residuals is None:
-        violation, relative = _violation(problem)
-        residuals = Residuals(violation)
-    if status is Status.OPTIMAL and not relative <= ACCEPTED:
-        status = Status.FAILED
-    named = ((c.label or str(c), c.dual_value) for c in problem.constraints)
-    # A ray that no reader has checked (its status is cvxpy's own) proves nothing.
-    usable = value is not None or answer.status is Status.INFEASIBLE
-    multipliers = _named(named) if answer.duals and usable else {}
-    duals = {} if value is None else multipliers
-    farkas: Mapping[str, Array] | None = (multipliers or None) if value is None else None
-    if status is Status.UNBOUNDED:
-        feasible = solve(cp.Problem(cp.Minimize(0), problem.constraints), chosen, throw=False)
-        if feasible.status is not Status.OPTIMAL:
-            status, farkas = feasible.status, feasible.farkas
-        for variable in problem.variables():
-            variable.save_value(None)
-        seconds += feasible.seconds
-    solved = Solved(
-        status=status,
-        value=value,
-        primal={} if value is None else _named((v.name(), v.value) for v in problem.variables()),
-        duals=duals,
-        farkas=farkas,
-        residuals=residuals,
-        bound=_bound(problem, value, answer),
-        solver=chosen.name,
-        version=_version(chosen.name),
-        options=compiled.options,
-        compile_seconds=ready - began,
-        seconds=seconds,
-        iterations=answer.iterations,
-    )
-    if throw and status is not Status.OPTIMAL:
-        raise EXCEPTIONS[status](solved)
+    if isinstance(chosen, HiGHS) and problem.variables():
+        solved, cause = _by_highs(problem, chosen, start)
+    else:
+        solved, cause = _by_other(problem, chosen), None
+    return raised(solved, cause, throw=throw)
+
+
+def raised(solved: Solved, cause: BaseException | None, *, throw: bool) -> Solved:
+    """Return a record, or raise what belongs to its status, or what a signal raised meanwhile."""
+    if isinstance(cause, KeyboardInterrupt):
+        raise Interrupted(solved) from cause
+    if cause is not None:
+        raise cause
+    if throw and solved.status is not Status.OPTIMAL:
+        raise EXCEPTIONS[solved.status](solved)
     return solved
 
 
-def _unpack(problem: cp.Problem, compiled: Compiled, answer: Answer) -> tuple[Status, float | None]:
-    """Give the variables their values; return the status and the value at a usable point."""
-    status = answer.status
-    if answer.raw is None:
-        return status or Status.FAILED, None
-    # cvxpy leaves the multipliers of an earlier call where this one brings none.
+def chosen_solver(solver: Solver | str | None) -> Solver:
+    """Return a solver as an object.
+
+    Raises
+    ------
+    InvalidArgument
+        It is none, or is not installed.
+    """
+    if solver is None:
+        return HiGHS()
+    if isinstance(solver, str):
+        name = solver.upper()
+        known: dict[str, Solver] = {"HIGHS": HiGHS(), "CLARABEL": Clarabel()}
+        chosen = known.get(name) or Named(name)
+    else:
+        chosen = solver
+    called = getattr(chosen, "name", None)
+    if not isinstance(called, str) or not callable(getattr(chosen, "arguments", None)):
+        raise InvalidArgument("solver", f"is {solver!r}", _allowed(), solver)
+    if called not in _installed():
+        raise InvalidArgument("solver", f"is {called}, which is not installed", _allowed(), solver)
+    return chosen
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    return tuple(cp.installed_solvers())
+
+
+def _allowed() -> str:
+    return f"HiGHS(), Clarabel(), Named(...), or a name among {', '.join(_installed())}"
+
+
+def _by_highs(
+    problem: cp.Problem, chosen: HiGHS, start: Mapping[cp.Variable, Any] | None
+) -> tuple[Solved, BaseException | None]:
+    began = time.perf_counter()
+    compiled = compile_problem(problem, chosen, start)
+    _check_numbers(compiled.program)
+    ready = time.perf_counter()
+    answer = settle(compiled.program, chosen, start=compiled.start)
+    seconds = time.perf_counter() - ready
+    usable = answer.x is not None and answer.status in USABLE
+    _forget(problem)
+    if usable or answer.status is Status.INFEASIBLE:
+        compiled.give(answer)
+    value = float(problem.objective.value) if usable else None
+    whole = bool(compiled.program.whole.any())
+    proved = answer.y is not None if usable else answer.ray is not None
+    multipliers = _multipliers(problem) if proved and not whole else {}
+    bound = None
+    if value is not None and answer.bound is not None and answer.x is not None:
+        distance = compiled.program.value(answer.x) - answer.bound
+        bound = value + distance if isinstance(problem.objective, cp.Maximize) else value - distance
+    options = objective_scale(compiled.program) | chosen.arguments()["highs_options"]
+    solved = Solved(
+        status=answer.status,
+        value=value,
+        primal=_primal(problem) if usable else {},
+        duals=multipliers if usable else {},
+        farkas=None if usable else multipliers or None,
+        residuals=answer.quality.residuals if usable and answer.quality else None,
+        bound=bound,
+        solver=chosen.name,
+        version=version_of(chosen.name),
+        options={"highs_options": options},
+        compile_seconds=ready - began,
+        seconds=seconds,
+        iterations=answer.iterations,
+        said=answer.said,
+        note=answer.note,
+    )
+    return solved, answer.cause
+
+
+def _check_numbers(program: Program) -> None:
+    """Refuse data that are no numbers."""
+    curved = np.zeros(0) if program.curved is None else program.curved.data
+    for part in (program.cost, program.matrix.data, curved):
+        if not np.isfinite(part).all():
+            raise InvalidArgument("problem", "has coefficients NaN or infinite", "finite numbers")
+    sides = ((program.row_lower, program.row_upper), (program.lower, program.upper))
+    for low, high in sides:
+        if np.isnan([low, high]).any() or (low == np.inf).any() or (high == -np.inf).any():
+            raise InvalidArgument(
+                "problem", "has bounds that are NaN or infinite", "finite numbers"
+            )
+
+
+# Statuses whose point counts.
+USABLE = (Status.OPTIMAL, Status.LIMIT, Status.INTERRUPTED)
+
+
+def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
+    began = time.perf_counter()
+    compiled = compile_other(problem, chosen)
+    ready = time.perf_counter()
+    raw = compiled.run()
+    seconds = time.perf_counter() - ready
+    _forget(problem)
+    quality: Quality | None = None
+    iterations, limit = 0, ACCEPTED_CONIC
+    if isinstance(chosen, Clarabel) and problem.variables():
+        said, iterations = str(raw.status), int(raw.iterations)
+        status = CLARABEL_STATUS.get(said, Status.FAILED)
+        if status is Status.OPTIMAL:
+            compiled.unpack(raw)
+            quality = clarabel_quality(raw, compiled.data)
+    else:
+        try:
+            said = compiled.unpack(raw)
+        except cp.error.SolverError:
+            said = "solver_error"
+        status = CVXPY_STATUS.get(said, Status.FAILED)
+    point = status in (Status.OPTIMAL, Status.LIMIT) and problem.value is not None
+    if point and quality is None:
+        quality = _violation(problem)
+    if status is Status.OPTIMAL and not (quality and quality.relative <= limit):
+        status = Status.FAILED
+    farkas: Mapping[str, Array] | None = None
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and problem.variables():
+        _forget(problem)
+        status, farkas = _second_opinion(problem, status)
+    value = float(problem.value) if point and status in USABLE else None
+    if value is None:
+        _forget(problem)
+    return Solved(
+        status=status,
+        value=value,
+        primal={} if value is None else _primal(problem),
+        duals={} if value is None else _multipliers(problem),
+        farkas=farkas,
+        residuals=None if value is None or quality is None else quality.residuals,
+        bound=None,
+        solver=chosen.name,
+        version=version_of(chosen.name),
+        options=chosen.arguments(),
+        compile_seconds=ready - began,
+        seconds=seconds,
+        iterations=iterations,
+        said=said,
+    )
+
+
+def _second_opinion(
+    problem: cp.Problem, status: Status
+) -> tuple[Status, Mapping[str, Array] | None]:
+    """Return what our own arithmetic makes of a solver's word that there is no point, or no bound.
+
+    It proves both of what HiGHS can take; of other cones such a word stays a word, hence FAILED.
+    """
+    try:
+        aside = solve(cp.Problem(problem.objective, problem.constraints), HiGHS(), throw=False)
+    except (cp.error.SolverError, cp.error.DCPError, ValueError):
+        return Status.FAILED, None
+    proved = aside.status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    return (aside.status, aside.farkas) if proved else (Status.FAILED, None)
+
+
+def _forget(problem: cp.Problem) -> None:
+    """Take all values from the variables and multipliers: cvxpy leaves those of an earlier call."""
+    for variable in problem.variables():
+        variable.save_value(None)
     for variable in (dual for c in problem.constraints for dual in c.dual_variables):
         variable.save_value(None)
-    try:
-        compiled.unpack(answer.raw)
-    except cp.error.SolverError:
-        return Status.FAILED, None
-    status = status or CVXPY_STATUS.get(problem.status, Status.FAILED)
-    usable = status in (Status.OPTIMAL, Status.LIMIT) and problem.value is not None
-    return status, float(problem.value) if usable else None
 
 
-def _bound(problem: cp.Problem, value: float | None, answer: Answer) -> float | None:
-    """Return the solver's bound in the sense of the user's own objective."""
-    if value is None or answer.bound_distance is None:
-        return None
-    maximised = isinstance(problem.objective, cp.Maximize)
-    return value + answer.bound_distance if maximised else value - answer.bound_distance
-
-
-def _violation(problem: cp.Problem) -> tuple[float, float]:
+def _violation(problem: cp.Problem) -> Quality:
     """Return the largest violation of a constraint or of a variable's sign, bounds or integrality.
 
-    The second number is relative to the size of the values that are compared.
+    Relative to the size of the values that are compared.
     """
-    with quiet():
+    with quiet(), np.errstate(all="ignore"):
         pairs = [
             (c.violation(), [_dense(arg.value) for arg in c.args]) for c in problem.constraints
         ]
@@ -159,21 +284,33 @@ def _violation(problem: cp.Problem) -> tuple[float, float]:
     absolute = [float(np.max(np.abs(off), initial=0.0)) for off, _ in pairs]
     sizes = [max(float(np.max(np.abs(x), initial=0.0)) for x in values) for _, values in pairs]
     relative = [off / (1 + size) for off, size in zip(absolute, sizes, strict=True)]
-    return float(np.max(absolute, initial=0.0)), float(np.max(relative, initial=0.0))
+    largest = float(np.max(relative, initial=0.0))
+    return Quality(Residuals(float(np.max(absolute, initial=0.0))), largest)
+
+
+def _primal(problem: cp.Problem) -> dict[str, Array]:
+    if any(v.attributes.get("sparsity") for v in problem.variables()):
+        # cvxpy discourages the dense value of such a variable by a warning.
+        with quiet():
+            return _named((v.name(), v.value) for v in problem.variables())
+    return _named((v.name(), v.value) for v in problem.variables())
+
+
+def _multipliers(problem: cp.Problem) -> dict[str, Array]:
+    return _named((c.label or str(c), c.dual_value) for c in problem.constraints)
 
 
 def _named(pairs: Iterator[tuple[str, Any]]) -> dict[str, Array]:
     """Return values by name, numbering the later of equal names; what has no value is left out."""
     out: dict[str, Array] = {}
-    with quiet():
-        for name, value in pairs:
-            if value is None:
-                continue
-            unique, count = str(name), 1
-            while unique in out:
-                count += 1
-                unique = f"{name} ({count})"
-            out[unique] = _dense(value)
+    for name, value in pairs:
+        if value is None:
+            continue
+        unique, count = str(name), 1
+        while unique in out:
+            count += 1
+            unique = f"{name} ({count})"
+        out[unique] = _dense(value)
     return out
 
 
@@ -184,7 +321,8 @@ def _dense(value: Any) -> Array:
 
 
 @cache
-def _version(solver: str) -> str:
+def version_of(solver: str) -> str:
+    """Return the version of a solver, by its cvxpy name."""
     package = {"HIGHS": "highspy"}.get(solver, solver.lower())
     try:
         return version(package)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.solver.compiled import compile_problem, highs_model, swallow_banner
-from iirl_opt.solver.records import HiGHS
+from iirl_opt.solver.banner import swallow_banner
+from iirl_opt.solver.compiled import compiled_data
+from iirl_opt.solver.program import Program
 
 __all__ = ["LinearRows", "linear_rows", "write_program"]
 
@@ -41,13 +42,13 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     if kind not in (".lp", ".mps"):
         raise InvalidArgument("form", f"is {kind!r}", ".lp or .mps", kind)
     try:
-        data = compile_problem(problem, HiGHS()).data
+        data = compiled_data(problem)
     except cp.error.SolverError:
         raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
     if "dims" not in data or "c" not in data:
         raise InvalidArgument("problem", "is no linear program", "an LP", problem)
     swallow_banner()
-    model = highs_model(data)
+    model = Program.of(data).model()
     model.lp_.col_names_ = [
         name
         for v in data.get("variables") or data["param_prob"].variables
@@ -97,7 +98,7 @@ def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> 
     problem = cp.Problem(cp.Minimize(0), list(constraints))
     own = [v.id for v in problem.variables()] in ([], [variable.id])
     try:
-        data = compile_problem(problem, HiGHS()).data
+        data = compiled_data(problem)
     except cp.error.SolverError:
         own = False
     if not own or (constraints and data["A"].shape[1] != variable.size):

@@ -27,11 +27,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.solver.answers import READERS, Answer
-from iirl_opt.solver.compiled import highs_model, objective_scale, swallow_banner
-from iirl_opt.solver.door import ACCEPTED, EXCEPTIONS
+from iirl_opt.solver.banner import swallow_banner
+from iirl_opt.solver.call import RANGE, new_highs, objective_scale, read, set_options
+from iirl_opt.solver.door import raised, version_of
 from iirl_opt.solver.linear import column_bounds, read_linear, row_bounds
+from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS, Solved, Status
+from iirl_opt.solver.run import run_highs
+from iirl_opt.solver.scaling import in_range
+from iirl_opt.solver.settle import Answer, Unit, judge, settle
 
 __all__ = ["LiveProgram"]
 
@@ -103,10 +107,8 @@ class LiveProgram:
         self._method = DUAL
         self._solved = False
         swallow_banner()
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("log_to_console", False)
-        self._set(self.solver.arguments()["highs_options"])
-        self._highs.passModel(highs_model(self._data()))
+        self._highs: highspy.Highs | None = None
+        self._load()
 
     @classmethod
     def of(cls, problem: cp.Problem, solver: HiGHS | None = None) -> LiveProgram:
@@ -151,15 +153,16 @@ class LiveProgram:
         """Replace the objective, shape (n,); the sense stays."""
         cost = self._sign * _vector("objective", objective, self.shape[1])
         self._cost, self._method = cost, PRIMAL
-        at = np.arange(cost.size, dtype=np.int32)
-        self._highs.changeColsCost(cost.size, at, cost)
+        if highs := self._still_in_range():
+            highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
 
     def change_rows(self, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Replace the bounds on the rows, shape (m,) each."""
         m = self.shape[0]
         self._rows = _bounds("row_lower, row_upper", row_lower, row_upper, m)
         self._method = DUAL
-        self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), *self._rows)
+        if highs := self._still_in_range():
+            highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), *self._rows)
 
     def add_rows(self, matrix: Any, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Add rows, shape (k, n), below those that are there."""
@@ -168,7 +171,8 @@ class LiveProgram:
         self._matrix = sp.vstack([self._matrix, new], format="csc")
         self._rows = tuple(map(np.append, self._rows, (low, high)))
         self._method = DUAL
-        self._highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
+        if highs := self._still_in_range():
+            highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
 
     def add_columns(
         self, objective: ArrayLike, matrix: Any, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf
@@ -181,8 +185,9 @@ class LiveProgram:
         self._cost = np.append(self._cost, cost)
         self._columns = tuple(map(np.append, self._columns, (low, high)))
         self._method = PRIMAL
-        entries = (new.nnz, new.indptr, new.indices, new.data)
-        self._highs.addCols(cost.size, cost, low, high, *entries)
+        if highs := self._still_in_range():
+            entries = (new.nnz, new.indptr, new.indices, new.data)
+            highs.addCols(cost.size, cost, low, high, *entries)
 
     def remove_columns(self, which: ArrayLike) -> None:
         """Remove variables by position; those after them move up."""
@@ -191,7 +196,8 @@ class LiveProgram:
         self._matrix, self._cost = self._matrix[:, kept], self._cost[kept]
         self._columns = tuple(side[kept] for side in self._columns)
         self._method = PRIMAL
-        self._highs.deleteCols(gone.size, gone)
+        if highs := self._still_in_range():
+            highs.deleteCols(gone.size, gone)
 
     def solve(self, *, throw: bool = True) -> Solved:
         """Solve the program as it stands, from the last basis where there is one.
@@ -210,109 +216,90 @@ class LiveProgram:
         **Cost** one linear program, hot; another one, cold, where that failed.
         """
         began = time.perf_counter()
-        data = self._data()
-        answer = READERS[HiGHS](self._run(), data, self._afresh)
-        if self._solved and not _is_sound(answer):
-            answer = READERS[HiGHS](self._afresh(), data, self._afresh)
+        program = self._program()
+        answer = self._hot(program) if self._highs is not None else None
+        if answer is None:
+            answer = settle(program, self.solver)
+        elif not answer.final:
+            answer = settle(program, self.solver, first=answer)
         self._solved = answer.status is Status.OPTIMAL
-        status = answer.status or Status.FAILED
-        if status is Status.UNBOUNDED:
-            status = self._feasibility()
-        if status is Status.OPTIMAL and not answer.relative <= ACCEPTED:
-            status = Status.FAILED
-        solved = self._record(status, answer, time.perf_counter() - began)
-        if throw and status is not Status.OPTIMAL:
-            raise EXCEPTIONS[status](solved)
-        return solved
+        solved = self._record(program, answer, time.perf_counter() - began)
+        return raised(solved, answer.cause, throw=throw)
 
-    def _record(self, status: Status, answer: Answer, seconds: float) -> Solved:
-        raw, value, primal, duals, farkas = answer.raw, None, {}, {}, None
-        if raw is not None and status in (Status.OPTIMAL, Status.LIMIT):
-            x = np.array(raw["solution"].col_value)
-            value = float(self._sign * (self._cost @ x))
-            primal, duals = {"x": x}, {"rows": -np.array(raw["solution"].row_dual)}
-        elif status is Status.INFEASIBLE and answer.duals:
-            farkas = {"rows": -np.array(raw["dual_ray"][2])}
+    def _hot(self, program: Program) -> Answer | None:
+        """Solve from the last basis; None where what came of it is to be solved from scratch."""
+        assert self._highs is not None
+        options = objective_scale(program)
+        set_options(self._highs, {"simplex_strategy": self._method} | UNSCALED | options)
+        set_options(self._highs, self.solver.options)
+        if self.solver.time_limit is not None:
+            # HiGHS's clock runs on from one solve of an object to the next.
+            limit = self._highs.getRunTime() + self.solver.time_limit
+            set_options(self._highs, {"time_limit": limit})
+        stopped = run_highs(self._highs)
+        said = read(self._highs, stopped)
+        answer = judge(Unit.plain(program), said, options)
+        if stopped.cause is not None:
+            # HiGHS would find itself interrupted again, or is still at work.
+            self._load()
+        if answer.cause is not None or answer.status is Status.LIMIT:
+            return answer
+        good = answer.quality is not None and answer.quality.relative <= HOT
+        if answer.final and (good or answer.status is not Status.OPTIMAL or not self._solved):
+            return answer
+        self._highs.clearSolver()
+        self._method = DUAL
+        return None if answer.final else answer
+
+    def _load(self) -> None:
+        """Give the program to a new HiGHS object, or to none where its numbers need other units."""
+        self._highs = None
+        self._method = DUAL
+        program = self._program()
+        if in_range(program):
+            self._highs = new_highs(RANGE | self.solver.arguments()["highs_options"])
+            self._highs.passModel(program.model())
+
+    def _still_in_range(self) -> highspy.Highs | None:
+        """Return the HiGHS object that is to change too; without one every solve is afresh.
+
+        It is given up for good where a number came that it may drop or refuse.
+        """
+        if self._highs is not None and not in_range(self._program()):
+            self._highs = None
+        return self._highs
+
+    def _record(self, program: Program, answer: Answer, seconds: float) -> Solved:
+        value, primal, duals, farkas = None, {}, {}, None
+        if answer.x is not None:
+            value = float(self._sign * program.value(answer.x))
+            primal = {"x": answer.x}
+            duals = {} if answer.y is None else {"rows": -answer.y}
+        elif answer.ray is not None:
+            farkas = {"rows": -answer.ray}
         return Solved(
-            status=status,
+            status=answer.status,
             value=value,
             primal=primal,
             duals=duals,
             farkas=farkas,
-            residuals=None if value is None else answer.residuals,
+            residuals=None if answer.quality is None or value is None else answer.quality.residuals,
             bound=None,
             solver=self.solver.name,
-            version=self._highs.version(),
+            version=version_of(self.solver.name),
             options=self.solver.arguments(),
             compile_seconds=0.0,
             seconds=seconds,
             iterations=answer.iterations,
+            said=answer.said,
+            note=answer.note,
         )
 
-    def _data(self) -> dict[str, Any]:
-        """Return the program as the arrays that readers of answers know."""
-        return {
-            "c": self._cost,
-            "A": self._matrix,
-            "row_lower": self._rows[0],
-            "row_upper": self._rows[1],
-            "lower_bounds": self._columns[0],
-            "upper_bounds": self._columns[1],
-            "bool_vars_idx": [],
-            "int_vars_idx": [],
-        }
-
-    def _set(self, options: Mapping[str, Any]) -> None:
-        for name, value in options.items():
-            if self._highs.setOptionValue(name, value) == highspy.HighsStatus.kError:
-                raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
-
-    def _run(self) -> dict[str, Any]:
-        highs, own = self._highs, self.solver.options
-        self._set({"simplex_strategy": self._method} | UNSCALED | objective_scale(self._data()))
-        self._set(own)
-        if self.solver.time_limit is not None:
-            # HiGHS's clock runs on from one solve of an object to the next.
-            self._set({"time_limit": highs.getRunTime() + self.solver.time_limit})
-        highs.run()
-        raw = {
-            "solution": highs.getSolution(),
-            "info": highs.getInfo(),
-            "model_status": highs.getModelStatus().name,
-        }
-        if raw["model_status"] == "kInfeasible":
-            raw["dual_ray"] = highs.getDualRay()
-        return raw
-
-    def _afresh(self, **changes: Any) -> dict[str, Any]:
-        """Run again without the basis, with other options for this once."""
-        usual = self.solver.arguments()["highs_options"]
-        self._highs.clearSolver()
-        self._method = DUAL
-        self._set({k: v for k, v in changes.items() if k not in self.solver.options})
-        try:
-            return self._run()
-        finally:
-            plain = highspy.HighsOptions()
-            self._set({k: usual.get(k, getattr(plain, k)) for k in changes})
-
-    def _feasibility(self) -> Status:
-        """Return UNBOUNDED if some point meets all rows; otherwise what was found instead."""
-        n = self.shape[1]
-        aside = LiveProgram(
-            np.zeros(n),
-            self._matrix,
-            *self._rows,
-            lower=self._columns[0],
-            upper=self._columns[1],
-            solver=self.solver,
-        )
-        found = aside.solve(throw=False).status
-        return Status.UNBOUNDED if found is Status.OPTIMAL else found
-
-
-def _is_sound(answer: Answer) -> bool:
-    return answer.status is Status.OPTIMAL and answer.relative <= HOT
+    def _program(self) -> Program:
+        """Return the program as it stands."""
+        whole = np.zeros(self._cost.size, dtype=bool)
+        (low, high), (lower, upper) = self._rows, self._columns
+        return Program(self._cost, self._matrix, low, high, lower, upper, whole)
 
 
 def _vector(place: str, values: ArrayLike, size: int | None = None) -> Array:

@@ -33,9 +33,12 @@ class Status(Enum):
     LIMIT = (
         "A time or iteration limit came first: raise it, or use `value` and `bound` as they are."
     )
+    INTERRUPTED = (
+        "Ctrl-C came first: `value` and `bound` are what was found until then, if anything."
+    )
     FAILED = (
-        "The solver gave up, or its numbers failed our own check: rescale the data, loosen the "
-        "tolerance, or try another method or solver."
+        "The solver gave up, or what it said failed our own check: see `said` and `note`; rescale "
+        "the data, loosen the tolerance, or try another method or solver."
     )
 
     @property
@@ -202,6 +205,9 @@ class Solved:
     solver, version, options : what ran.
     compile_seconds, seconds : in cvxpy, and in the solver (all runs).
     iterations : of the solver.
+    said : the solver's own word for how it ended, last asked. No proof of anything: of a program
+        whose status is FAILED it may be that there is no point.
+    note : what went wrong, where it has a name.
     """
 
     status: Status
@@ -217,6 +223,8 @@ class Solved:
     compile_seconds: float
     seconds: float
     iterations: int
+    said: str = ""
+    note: str = ""
 
     def __repr__(self) -> str:
         residual = "" if self.residuals is None else f", residuals ≤ {self.residuals.largest():.1e}"

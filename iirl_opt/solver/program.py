@@ -1,0 +1,240 @@
+"""A program as arrays, and how well a point and multipliers solve it.
+
+    min c·x + ½ x'Px   with   row_lower ≤ A x ≤ row_upper,   lower ≤ x ≤ upper,   some x whole
+
+Every number that a solver returns is judged here, on the data as given. What is accepted as an
+optimum is relative to a *local* scale, so that the unit of a row, a variable or the objective
+changes nothing:
+
+* a row may be violated by `ACCEPTED` times ``‖a‖ + |b|``, its own coefficients and its own bound,
+* a variable may miss its bound by that share of ``1 + |bound|``,
+* a reduced cost may have the wrong sign by that share of its own cost and its own column,
+* the gap between both objectives may be that share of the value, or of the largest cost,
+
+each in the units of the program's `Scaling`, which are one wherever its numbers are moderate, and
+each beyond what rounding of the sums themselves explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from iirl_opt.solver.linear import column_bounds, row_bounds
+from iirl_opt.solver.records import Residuals
+
+__all__ = ["ACCEPTED", "Program", "Quality"]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Recomputed residuals above this, each relative to the scale of what it speaks of, are no optimum.
+ACCEPTED = 1e-6
+
+# A sum of floats is trusted up to so many units in the last place of its terms.
+ROUNDING = 8 * float(np.finfo(float).eps)
+
+# How far a whole variable may be from a whole number.
+WHOLE = 1e-5
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Residuals of an answer, in the program's own units, and the largest relative one."""
+
+    residuals: Residuals
+    relative: float
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the answer counts as one; never where a residual is no number."""
+        return bool(self.relative <= ACCEPTED)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The arrays of a linear, mixed-integer or convex quadratic program.
+
+    Attributes
+    ----------
+    cost : c, shape (n,).
+    matrix : A, shape (m, n), by columns.
+    row_lower, row_upper : shape (m,), infinite where there is no bound.
+    lower, upper : bounds on x, shape (n,).
+    whole : which variables are whole numbers, shape (n,).
+    curved : P, (n, n), or None.
+    """
+
+    cost: Array
+    matrix: Any
+    row_lower: Array
+    row_upper: Array
+    lower: Array
+    upper: Array
+    whole: Flags
+    curved: Any = None
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Program:
+        """Return a program that cvxpy, or `read_linear`, has compiled for HiGHS."""
+        matrix, low, high = row_bounds(data)
+        n = matrix.shape[1]
+        whole = np.zeros(n, dtype=bool)
+        whole[[*data.get("bool_vars_idx", ()), *data.get("int_vars_idx", ())]] = True
+        lower, upper = column_bounds(data, n)
+        booleans = list(data.get("bool_vars_idx", ()))
+        if booleans:
+            lower, upper = lower.copy(), upper.copy()
+            lower[booleans] = np.maximum(lower[booleans], 0.0)
+            upper[booleans] = np.minimum(upper[booleans], 1.0)
+        cost = data["c"] if "c" in data else data["q"]
+        curved = data.get("P")
+        if curved is not None:
+            curved = sp.csc_array(curved) if curved.count_nonzero() else None
+        csc = sp.csc_array(matrix)
+        return cls(np.asarray(cost, float), csc, low, high, lower, upper, whole, curved)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of variables."""
+        return int(self.matrix.shape[0]), int(self.matrix.shape[1])
+
+    def model(self) -> highspy.HighsModel:
+        """Return the program as HiGHS takes it: a minimisation, without an offset."""
+        model = highspy.HighsModel()
+        program, matrix = model.lp_, self.matrix
+        program.num_row_, program.num_col_ = matrix.shape
+        program.col_cost_ = self.cost
+        program.row_lower_, program.row_upper_ = self.row_lower, self.row_upper
+        program.col_lower_, program.col_upper_ = self.lower, self.upper
+        if self.whole.any():
+            kinds = [highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger]
+            program.integrality_ = [kinds[int(whole)] for whole in self.whole]
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
+        program.a_matrix_.value_ = matrix.data
+        if self.curved is not None:
+            # One triangle: the other may differ by rounding, which HiGHS calls asymmetric.
+            above = sp.triu(self.curved, format="csc")
+            hessian = model.hessian_
+            hessian.dim_, hessian.format_ = matrix.shape[1], highspy.HessianFormat.kTriangular
+            hessian.start_, hessian.index_ = above.indptr, above.indices
+            hessian.value_ = above.data
+        return model
+
+    def value(self, x: Array) -> float:
+        """Return the objective at a point."""
+        with np.errstate(all="ignore"):
+            bend = 0.0 if self.curved is None else float(x @ (self.curved @ x)) / 2
+            return float(self.cost @ x) + bend
+
+    def off(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return the activities A x, and by how much rows and variables miss their bounds."""
+        activity = self.matrix @ x
+        rows = _outside(activity, self.row_lower, self.row_upper)
+        columns = _outside(x, self.lower, self.upper)
+        if self.whole.any():
+            fraction = np.where(self.whole, np.abs(x - np.round(x)), 0.0)
+            columns = np.maximum(columns, fraction)
+        return activity, rows, columns
+
+    def point_quality(self, x: Array) -> Quality:
+        """Judge a point alone, as of a mixed-integer program, which has no multipliers."""
+        with np.errstate(all="ignore"):
+            _, rows, columns = self.off(x)
+            # A whole variable is as whole as HiGHS's own tolerance makes it.
+            share = np.where(self.whole, columns * (ACCEPTED / WHOLE), columns)
+            relative = self._primal(x, rows, share)
+        return Quality(Residuals(_largest(rows, columns)), relative)
+
+    def quality(self, x: Array, y: Array) -> Quality:
+        """Judge a point and multipliers y of the rows by the optimality conditions.
+
+        y is the gain of the objective for one more unit of the bound that a row stands at.
+        """
+        with np.errstate(all="ignore"):
+            return self._quality(x, y)
+
+    def _quality(self, x: Array, y: Array) -> Quality:
+        activity, rows, columns = self.off(x)
+        bend = np.zeros_like(x) if self.curved is None else self.curved @ x
+        slope = self.cost + bend
+        reduced = slope - self.matrix.T @ y
+        sizes = abs(self.matrix)
+        wrong_rows = _wrong_sign(y, self.row_lower, self.row_upper)
+        wrong = _wrong_sign(reduced, self.lower, self.upper)
+        products = (
+            _slack_product(y, activity, self.row_lower, self.row_upper),
+            _slack_product(reduced, x, self.lower, self.upper),
+        )
+        gap = abs(sum(float(part.sum()) for part in products))
+        unit = _largest(slope) or 1.0
+        floor = ROUNDING * (sizes.T @ np.abs(y) + np.abs(slope))
+        local = np.abs(slope) + unit * self._norms(axis=0)
+        dual = max(_ratio(wrong - floor, local), _ratio(wrong_rows, np.full_like(y, unit)))
+        value = self.value(x)
+        terms = float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ (sizes @ np.abs(x)))
+        excess = np.array([gap - ROUNDING * terms])
+        apart = _ratio(excess, np.array([max(unit, abs(value))]))
+        residuals = Residuals(
+            _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
+        )
+        return Quality(residuals, float(np.max([self._primal(x, rows, columns), dual, apart])))
+
+    def _primal(self, x: Array, rows: Array, columns: Array) -> float:
+        """Return the largest violation of a row or bound, relative to its own scale."""
+        floor = ROUNDING * (abs(self.matrix) @ np.abs(x))
+        local = self._norms(axis=1) + _size(self.row_lower, self.row_upper)
+        size = 1.0 + _size(self.lower, self.upper)
+        return float(np.max([_ratio(rows - floor, local), _ratio(columns, size)]))
+
+    def _norms(self, axis: int) -> Array:
+        """Return the Euclidean norms of the rows (axis 1) or columns (axis 0)."""
+        by_row = axis == 1
+        at = (
+            self.matrix.indices
+            if by_row
+            else np.repeat(np.arange(self.shape[1]), np.diff(self.matrix.indptr))
+        )
+        squares = np.bincount(at, self.matrix.data**2, self.shape[0] if by_row else self.shape[1])
+        return np.asarray(np.sqrt(squares))
+
+
+def _outside(values: Array, low: Array, high: Array) -> Array:
+    return np.asarray(np.maximum(np.maximum(low - values, values - high), 0.0))
+
+
+def _size(low: Array, high: Array) -> Array:
+    """Return the magnitude of the finite ones of two bounds."""
+    finite = (np.where(np.isinf(bound), 0.0, np.abs(bound)) for bound in (low, high))
+    return np.asarray(np.maximum(*finite))
+
+
+def _largest(*parts: Array) -> float:
+    return float(np.max([np.abs(part).max(initial=0.0) for part in parts], initial=0.0))
+
+
+def _ratio(off: Array, scale: Array) -> float:
+    """Return the largest share; zero off is no share of anything, and NaN stays NaN."""
+    share = np.where(off <= 0, 0.0, off / np.where(scale > 0, scale, 1.0))
+    return float(share.max(initial=0.0))
+
+
+def _wrong_sign(multipliers: Array, low: Array, high: Array) -> Array:
+    """Return by how much multipliers push against bounds that do not exist."""
+    up = np.where(np.isinf(low), np.maximum(multipliers, 0.0), 0.0)
+    down = np.where(np.isinf(high), np.maximum(-multipliers, 0.0), 0.0)
+    return np.asarray(np.maximum(up, down))
+
+
+def _slack_product(multipliers: Array, values: Array, low: Array, high: Array) -> Array:
+    """Return each multiplier times the distance to the bound that it speaks of."""
+    bound = np.where(multipliers > 0, low, high)
+    slack = np.where(np.isinf(bound), 0.0, values - np.where(np.isinf(bound), 0.0, bound))
+    return np.asarray(multipliers * slack)
