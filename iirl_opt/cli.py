@@ -308,17 +308,12 @@ def verify(
 ) -> int:
     """Judge a reward hypothesis by one answer: confirmed, refuted or inconclusive, with a proof."""
     from iirl_opt import library
-    from iirl_opt.certificate import certify
-    from iirl_opt.errors import NotCertified
+    from iirl_opt.programs.proof import certify
     from iirl_opt.programs.verify import Verdict
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
     report = library.verification(problem)
-    certificate, missing = None, ""
-    try:
-        certificate = certify(report)
-    except NotCertified as none:
-        missing = str(none)
+    certificate = certify(report)
     quantities = library.answer(problem).quantities
     as_stated = discount is None and seed is None
     findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
@@ -334,10 +329,10 @@ def verify(
     say = _report(result, as_json)
     say(f"{problem.title}\n")
     say(str(report))
-    if certificate is None:
-        say(f"  {missing}")
-    else:
-        say(f"  proof: {certificate.kind}, {'checked' if certificate.check() else 'NOT VALID'}")
+    if certificate is not None:
+        exact = "in rationals" if not certificate.inexact else "in floating point"
+        checked = certificate.check(exact=not certificate.inexact)
+        say(f"  proof: {certificate.kind}, {'checked' if checked else 'NOT VALID'} {exact}")
     _say_findings(findings, say)
     _keep(result, out, say)
     if out is not None and certificate is not None:
@@ -350,32 +345,16 @@ def verify(
 @app.command()
 def recheck(
     file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
-    own: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", help="A model file whose game, reward and answer to compare."
-        ),
-    ] = None,
-    seed: GameSeed = None,
-    discount: Discount = None,
+    exact: Annotated[bool, typer.Option("--exact", help="In rational arithmetic.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Nothing here is random.")] = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Check a certificate in exact numbers: no solver is asked.
-
-    It is about the game inside the file; with --model also whether that is the game, the reward and
-    the answer of a model file.
-    """
+    """Check a certificate by arithmetic alone: no solver is loaded."""
     from iirl_opt.certificate import read_certificate
 
     certificate = read_certificate(file)
-    outcome = certificate.check()
-    differences: tuple[str, ...] = ()
-    if own is not None:
-        from iirl_opt import library
-
-        problem = library.read_model(own, discount=discount, game_seed=seed)
-        differences = library.match(certificate, problem).differences
+    outcome = certificate.check(exact=exact)
     result = {
         "format": RESULT_FORMAT,
         "command": "recheck",
@@ -383,21 +362,17 @@ def recheck(
         "kind": certificate.kind,
         "claim": certificate.claim,
         "source": certificate.source,
+        "exact": exact,
         "holds": bool(outcome),
         "reasons": list(outcome.reasons),
-        "model": own,
-        "differences": list(differences),
     }
     say = _report(result, as_json)
     say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
-    about = "the game inside this file" if own is None else f"{own}"
-    if differences:
-        about = f"ANOTHER PROBLEM than {own}"
-    say(f"{'proved' if outcome else 'NOT PROVED'} in exact numbers, about {about}")
-    for reason in (*outcome.reasons, *differences):
+    say(f"{'proved' if outcome else 'NOT PROVED'} {'in rationals' if exact else 'in floats'}")
+    for reason in outcome.reasons:
         say(f"  {reason}")
     _keep(result, out, say)
-    return ANSWERED if outcome and not differences else UNMET
+    return ANSWERED if outcome else UNMET
 
 
 @app.command()
@@ -410,7 +385,7 @@ def claims(
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Try every statement of the paper: status, instances tried, counterexample."""
+    """Try every statement of the paper: status, instances that meet its premise, counterexample."""
     from iirl_opt.claims import PAPER, read_claims, run_claims
 
     say = _silent if as_json else typer.echo
@@ -421,20 +396,34 @@ def claims(
         (result,) = run_claims([claim], examples=examples, seed=seed)
         record = result.record()
         records.append(record)
-        count = f"{result.failures} of {result.instances} fail"
+        count = f"{result.failures} of {result.applies} fail"
+        if result.applies < result.instances:
+            count += f" ({result.instances} drawn)"
+        if result.outside:
+            count += f", outside {result.outside_failures} of {result.outside}"
         shown = record["counterexample"] or ""
         if shown and result.agrees and not claim.model:
             shown = "(in code)"
-        mark = "ok " if result.agrees else "NOT SO"
+        mark = {"as stated": "ok ", "not so": "NOT SO", "falls short": "SHORT "}[result.finding]
         say(f"{mark} {claim.name:<{width}}  {claim.status:<17}  {count:<15} {shown}".rstrip())
+        if result.finding == "falls short":
+            say(f"      fewer than {result.floor} instances meet the premise: it was not tried")
         say(f"      {claim.place}: {claim.statement}")
         if result.evidence:
             say(f"      {'counterexample' if shown else 'last instance'}: {result.evidence}")
     unmet = sum(not record["agrees"] for record in records)
-    document = {"examples": examples, "seed": seed, "unmet": unmet, "claims": records}
+    short = sum(record["finding"] == "falls short" for record in records)
+    document = {
+        "examples": examples,
+        "seed": seed,
+        "unmet": unmet,
+        "short": short,
+        "claims": records,
+    }
     if as_json:
         typer.echo(json.dumps(document, allow_nan=False))
-    say(f"{len(records)} claims, {unmet} not as their status says")
+    ended = f", {short} of them for want of instances" if short else ""
+    say(f"{len(records)} claims, {unmet} not as their status says{ended}")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         say(f"wrote {_write(out / 'claims.json', json.dumps(document, indent=1))}")

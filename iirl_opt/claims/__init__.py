@@ -7,13 +7,35 @@ for its instances and a predicate on one instance; ``iirl-opt claims FILE`` trie
 """
 
 from iirl_opt.claims.bayesian import CLAIMS as BAYESIAN
-from iirl_opt.claims.claim import Claim, Outcome, Result, describe, read_claims, run_claims
+from iirl_opt.claims.claim import (
+    Claim,
+    Outcome,
+    Result,
+    describe,
+    read_claims,
+    run_claims,
+    untried,
+)
 from iirl_opt.claims.cooperation import CLAIMS as COOPERATION
 from iirl_opt.claims.feasible import CLAIMS as FEASIBLE
 from iirl_opt.claims.ideal import CLAIMS as IDEAL
+from iirl_opt.claims.learning import CLAIMS as LEARNING
+from iirl_opt.claims.optima import CLAIMS as OPTIMA
+from iirl_opt.claims.planning import CLAIMS as PLANNING
 from iirl_opt.claims.strict import CLAIMS as STRICT
 from iirl_opt.claims.suboptimal import CLAIMS as SUBOPTIMAL
 
-__all__ = ["PAPER", "Claim", "Outcome", "Result", "describe", "read_claims", "run_claims"]
+__all__ = [
+    "PAPER",
+    "Claim",
+    "Outcome",
+    "Result",
+    "describe",
+    "read_claims",
+    "run_claims",
+    "untried",
+]
 
-PAPER: tuple[Claim, ...] = FEASIBLE + IDEAL + STRICT + COOPERATION + SUBOPTIMAL + BAYESIAN
+PAPER: tuple[Claim, ...] = (
+    FEASIBLE + IDEAL + STRICT + COOPERATION + OPTIMA + LEARNING + SUBOPTIMAL + PLANNING + BAYESIAN
+)

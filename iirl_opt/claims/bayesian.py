@@ -1,7 +1,9 @@
 """Learning from Boltzmann answers: the likelihood, the scaling of β, Algorithm 4.
 
 Source: the paper, Section 5.1, a remark of Appendix A that the print leaves out, and Appendix D.
-Chains and scalings are exact; policies and likelihoods are those of the library's own follower.
+Chains and scalings are exact. Likelihoods are those of the library's own follower, beside exact
+action values. Two pairs of a reward and β make the same policy iff β times the differences of their
+action values are the same, which needs no exponential.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ import numpy as np
 from scipy.special import logsumexp
 
 from iirl_opt.claims.claim import Claim, Outcome
-from iirl_opt.claims.exact import Exact, exact, solve
+from iirl_opt.claims.exact import Exact, action_values, discount_of, exact, kernel_of, leave, solve
 from iirl_opt.claims.feasible import STAY_OR_SWAP
-from iirl_opt.follower import BoltzmannFollower, best_responses
+from iirl_opt.claims.instances import POSITIVE, vectors_of
+from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Trajectory, record_trajectory
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["CLAIMS", "printed_chain", "stationary"]
+__all__ = ["CLAIMS", "controlled", "printed_chain", "stationary"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,15 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """A game, and two pairs of a reward and β."""
+
+    game: TwoAgentMDP
+    first: tuple[Exact, Fraction]
+    second: tuple[Exact, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
 class Sampler:
     """A target over three points, and proposals ``g(new | old) = proposal[old, new]``."""
 
@@ -55,35 +67,41 @@ class Sampler:
 
 
 def _follower_log(at: Observed, which: int) -> tuple[float, float]:
-    """Return log Π π2 and β Σ Q of a trajectory under one hypothesis."""
+    """Return log Π π2, of the library's follower, and β Σ Q of a trajectory, for one hypothesis."""
     reward, beta = at.hypotheses[which]
-    r = np.array(reward, dtype=float)
-    game, steps = at.game, at.trajectory
-    log = BoltzmannFollower(float(beta)).log_respond(game, steps.pi1, r)
-    q = best_responses(game, steps.pi1, r).q
+    steps = at.trajectory
+    log = BoltzmannFollower(float(beta)).log_respond(at.game, steps.pi1, reward.astype(float))
     s, b = np.array(steps.states), np.array(steps.follower_actions)
-    return float(log[s, b].sum()), float(beta) * float(q[s, b].sum())
+    return float(log[s, b].sum()), float(beta * _values(at.game, steps.pi1, reward)[s, b].sum())
 
 
-def first_line(at: Observed) -> Outcome:
-    """Decide: the whole probability of a trajectory is Π π2 times what (r, β) do not enter."""
-    s, a, b = (
-        np.array(x)
-        for x in (
-            at.trajectory.states,
-            at.trajectory.leader_actions,
-            at.trajectory.follower_actions,
-        )
-    )
-    kernel, pi1 = at.game.kernel, at.trajectory.pi1
-    factors = []
+def _values(game: TwoAgentMDP, pi1: Exact, reward: Exact) -> Exact:
+    """Return the follower's exact optimal action values (S, B)."""
+    return action_values(leave(kernel_of(game), exact(pi1)), reward, discount_of(game))
+
+
+def first_line(at: Observed, *, forget: bool = False) -> Outcome:
+    """Compare ratios of probabilities of a trajectory with those of Π π2.
+
+    The probability is that of the chain of triples (s, a, b), summed over all that agree with the
+    steps seen; `forget` sums over the follower's actions, as if they had not been seen.
+    """
+    steps, (n_s, n_a, n_b) = at.trajectory, at.game.shape
+    seen = list(zip(steps.states, steps.leader_actions, steps.follower_actions, strict=True))
+    kernel = at.game.kernel
+    ratios = []
     for reward, beta in at.hypotheses:
-        r = np.array(reward, dtype=float)
-        pi2 = BoltzmannFollower(float(beta)).respond(at.game, pi1, r)
-        whole = np.log(at.game.start[s[0]]) + np.log(pi1[s, a] * pi2[s, b]).sum()
-        whole += np.log(kernel[s[:-1], a[:-1], b[:-1], s[1:]]).sum()
-        factors.append(whole - np.log(pi2[s, b]).sum())
-    return Outcome(abs(factors[0] - factors[1]) < 1e-8)
+        pi2 = BoltzmannFollower(float(beta)).respond(at.game, steps.pi1, reward.astype(float))
+        play = np.einsum("sa,sb->sab", steps.pi1, pi2)
+        reached = at.game.start[:, None, None] * play
+        for t, (s, a, b) in enumerate(seen):
+            mask = np.zeros((n_s, n_a, n_b))
+            mask[s, a, slice(None) if forget else b] = 1
+            reached = reached * mask
+            if t < len(seen) - 1:
+                reached = np.einsum("sab,sabz->z", reached, kernel)[:, None, None] * play
+        ratios.append(np.log(reached.sum()) - sum(np.log(pi2[s, b]) for s, _, b in seen))
+    return Outcome(bool(abs(ratios[0] - ratios[1]) < 1e-8), f"{len(seen)} steps")
 
 
 def second_line(at: Observed) -> Outcome:
@@ -94,12 +112,12 @@ def second_line(at: Observed) -> Outcome:
     return Outcome(abs(first - second) < 1e-9, "ratios {:.3f} and {:.3f}".format(*ratios))
 
 
-def log_softmax(at: Observed) -> Outcome:
-    """Decide: log Π π2 = Σ (β Q − log Σ_b exp β Q)."""
+def log_softmax(at: Observed, *, normalised: bool = True) -> Outcome:
+    """Compare log Π π2 of the library's follower with Σ (β Q − log Σ_b exp β Q), Q exact."""
     for which, (reward, beta) in enumerate(at.hypotheses):
-        q = float(beta) * best_responses(at.game, at.trajectory.pi1, np.array(reward, float)).q
+        q = (beta * _values(at.game, at.trajectory.pi1, reward)).astype(float)
         s, b = np.array(at.trajectory.states), np.array(at.trajectory.follower_actions)
-        direct = float((q[s, b] - logsumexp(q[s], axis=1)).sum())
+        direct = float((q[s, b] - normalised * logsumexp(q[s], axis=1)).sum())
         if not np.isclose(direct, _follower_log(at, which)[0], rtol=1e-9, atol=1e-9):
             return Outcome(False, f"{direct} and {_follower_log(at, which)[0]}")
     return Outcome(True)
@@ -123,17 +141,15 @@ def _normal_form(reward: Exact, beta: Fraction) -> tuple[Exact, Fraction]:
 
 
 def _same_policy(game: TwoAgentMDP, *pairs: tuple[Exact, Fraction]) -> bool:
-    pi1 = np.full(game.shape[:2], 1 / game.n_leader_actions)
-    first, second = (
-        BoltzmannFollower(float(beta)).respond(game, pi1, np.array(reward, dtype=float))
-        for reward, beta in pairs
-    )
-    return bool(np.allclose(first, second, rtol=0, atol=1e-9))
+    """Return whether two pairs make one Boltzmann policy: β times differences of Q are the same."""
+    pi1 = exact(np.ones(game.shape[:2], dtype=int)) / game.n_leader_actions
+    first, second = (beta * _values(game, pi1, reward) for reward, beta in pairs)
+    return bool((first - first[:, :1] == second - second[:, :1]).all())
 
 
-def repaired_scaling(at: Scaled) -> Outcome:
+def repaired_scaling(at: Scaled, *, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: the normal form lies in the simplex and makes the same policy."""
-    reward, beta = _normal_form(at.reward, at.beta)
+    reward, beta = _normal_form(at.reward, factor * at.beta)
     inside = reward.sum() == 1 and (reward >= 0).all()
     return Outcome(bool(inside) and _same_policy(at.game, (at.reward, at.beta), (reward, beta)))
 
@@ -151,10 +167,13 @@ def identifiable(at: Scaled) -> Outcome:
     return Outcome(bool(same) or not equal, f"({', '.join(map(str, other))}), β = {beta} too")
 
 
-def identified_normal_form(at: Scaled) -> Outcome:
-    """Decide: pairs on the simplex that differ by such a shrinkage have one normal form."""
-    first, second = _normal_form(at.reward, at.beta), _normal_form(*_shrunk(at))
-    return Outcome(bool((first[0] == second[0]).all()) and first[1] == second[1])
+def identified_normal_form(at: Pairs) -> Outcome:
+    """Decide: two pairs make the same policy iff their normal forms are the same."""
+    first, second = (_normal_form(*pair) for pair in (at.first, at.second))
+    one_form = bool((first[0] == second[0]).all()) and first[1] == second[1]
+    one_policy = _same_policy(at.game, at.first, at.second)
+    shown = f"same normal form: {one_form}, same policy: {one_policy}"
+    return Outcome(one_form == one_policy, shown)
 
 
 def printed_chain(at: Sampler) -> Exact:
@@ -228,7 +247,7 @@ def _observed() -> SearchStrategy[Observed]:
     def drawn(draw: st.DrawFn) -> Observed:
         game = draw(games(min_states=2, max_states=3, min_follower_actions=2))
         pairs = [
-            (exact(draw(rewards(game, constant=False))), Fraction(draw(st.integers(1, 4)), 2))
+            (draw(rewards(game, constant=False, exact=True)), Fraction(draw(st.integers(1, 4)), 2))
             for _ in range(2)
         ]
         return Observed(game, draw(trajectories(game)), (pairs[0], pairs[1]))
@@ -248,7 +267,7 @@ def _scaled(*, simplex: bool) -> Callable[[], SearchStrategy[Scaled]]:
         def drawn(draw: st.DrawFn) -> Scaled:
             game = draw(games(min_states=2, max_states=3, min_follower_actions=2))
             least = 0 if simplex else -4
-            reward = exact(draw(rewards(game, constant=False, min_value=least)))
+            reward = draw(rewards(game, constant=False, min_value=least, exact=True))
             reward = reward / reward.sum() if simplex else reward
             beta = Fraction(draw(st.integers(1, 8)), 2)
             return Scaled(game, reward, beta, Fraction(draw(st.integers(1, 9)), 10))
@@ -256,6 +275,28 @@ def _scaled(*, simplex: bool) -> Callable[[], SearchStrategy[Scaled]]:
         return drawn()
 
     return strategy
+
+
+def controlled(*, free: bool = True) -> SearchStrategy[Pairs]:
+    """Return a strategy for pairs in a game whose follower goes where it likes, if `free`.
+
+    The second pair is an image of the first that makes the same policy, or close to such an image.
+    """
+    from hypothesis import strategies as st
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> Pairs:
+        n = draw(st.integers(2, 3))
+        kernel = np.tile(np.eye(n, dtype=int), (n, 1, 1, 1)) if free else np.ones((n, 1, n, n), int)
+        game = TwoAgentMDP(kernel, Fraction(draw(st.sampled_from(POSITIVE))))
+        reward, beta = draw(vectors_of(n, constant=False)), Fraction(draw(st.integers(1, 4)), 2)
+        scale = Fraction(draw(st.integers(1, 6)), 2)
+        image = scale * reward + draw(st.integers(-2, 2))
+        moved = draw(st.sampled_from([0, 0, Fraction(1, 1000)]))
+        image[draw(st.integers(0, n - 1))] += moved
+        return Pairs(game, (reward, beta), (image, beta / scale))
+
+    return drawn()
 
 
 def _samplers() -> SearchStrategy[Sampler]:
@@ -287,6 +328,7 @@ CLAIMS = (
         "The likelihood of a trajectory is Π π2, up to a factor without r and β.",
         _observed,
         first_line,
+        "definition",
     ),
     Claim(
         "likelihood-exponential",
@@ -303,7 +345,7 @@ CLAIMS = (
         "Its logarithm is Σ (β Q − log Σ_b exp β Q).",
         _observed,
         log_softmax,
-        "repaired",
+        "definition",
     ),
     Claim(
         "beta-scaling",
@@ -336,8 +378,9 @@ CLAIMS = (
     Claim(
         "beta-identifiable-repaired",
         "Section 5.1",
-        "All pairs ((1−t)u + t r, β/t), u uniform, have one normal form with min r = 0.",
-        _scaled(simplex=True),
+        "Where A2 can go anywhere, two pairs make the same policy iff they have the same normal "
+        "form, with min r = 0 and Σ r = 1: so all pairs ((1−t)u + t r, β/t), u uniform, do.",
+        controlled,
         identified_normal_form,
         "repaired",
     ),

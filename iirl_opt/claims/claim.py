@@ -6,15 +6,21 @@ finds with the status:
 
 * ``holds``: as stated; no instance drawn fails;
 * ``needs a condition``: `instances` meet the condition and none fails; without it the
-  counterexample does, and so do some of the instances `outside`;
-* ``false as stated``: the counterexample fails, and so do some of the instances drawn;
-* ``repaired``: what is true in place of such a statement; no instance drawn fails.
+  counterexample does. How many of the instances `outside` fail is reported;
+* ``false as stated``: the counterexample fails. How many of the instances drawn fail is reported;
+* ``repaired``: what is true in place of such a statement; no instance drawn fails;
+* ``definition``: how a word is meant. Nothing could refute it: its row compares two computations.
+
+An instance that does not meet the premise of a statement has not tried it. So every result says to
+how many instances the statement *applies*, and *falls short* where these are fewer than the share
+of the instances drawn that the claim declares, its `floor`.
 
 The search is a pure function of the claims, the number of examples and the seed.
 """
 
 from __future__ import annotations
 
+import math
 import runpy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -30,9 +36,22 @@ from iirl_opt.game.mdp import TwoAgentMDP
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Claim", "Outcome", "Result", "Status", "describe", "read_claims", "run_claims"]
+__all__ = [
+    "Claim",
+    "Finding",
+    "Outcome",
+    "Result",
+    "Status",
+    "describe",
+    "read_claims",
+    "run_claims",
+    "untried",
+]
 
-Status: TypeAlias = Literal["holds", "needs a condition", "false as stated", "repaired"]
+Status: TypeAlias = Literal[
+    "holds", "needs a condition", "false as stated", "repaired", "definition"
+]
+Finding: TypeAlias = Literal["as stated", "not so", "falls short"]
 Instances: TypeAlias = "SearchStrategy[Any] | Callable[[], SearchStrategy[Any]]"
 
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -41,10 +60,23 @@ FAILING: tuple[Status, ...] = ("needs a condition", "false as stated")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a statement holds for an instance, and what shows it."""
+    """Whether a statement holds for an instance, and what shows it.
+
+    Attributes
+    ----------
+    holds : whether it does; True of an instance that does not meet its premise.
+    evidence : what shows that, in words.
+    applies : whether the instance meets the premise of the statement.
+    """
 
     holds: bool
     evidence: str = ""
+    applies: bool = True
+
+
+def untried(evidence: str) -> Outcome:
+    """Return the outcome of an instance that does not meet the premise, with what it lacks."""
+    return Outcome(True, evidence, applies=False)
 
 
 @dataclass(frozen=True)
@@ -59,10 +91,11 @@ class Claim:
     instances : a strategy for instances that the statement is about (with its condition, if it
         needs one), or a function without arguments that makes it.
     predicate : from an instance to an `Outcome`, or to true or false.
-    status : what is known of it, one of the four words of the module.
+    status : what is known of it, one of the five words of the module.
     outside : the same as `instances`, but without the condition.
     counterexample : makes the smallest known instance that fails, where one does.
     model : the shipped model file that states the counterexample, where a family can express it.
+    floor : the share of the instances drawn that must meet the premise, 0 < floor ≤ 1.
 
     Raises
     ------
@@ -78,8 +111,12 @@ class Claim:
     outside: Instances | None = None
     counterexample: Callable[[], Any] | None = None
     model: str | None = None
+    floor: float = 0.9
 
     def __post_init__(self) -> None:
+        if not 0 < self.floor <= 1:  # which no NaN does
+            place, problem = f"floor of {self.name}", f"is {self.floor}"
+            raise InvalidArgument(place, problem, "a share, 0 < floor ≤ 1", self.floor)
         if self.status not in STATUSES:
             raise InvalidArgument(
                 f"status of {self.name}", f"is {self.status!r}", ", ".join(STATUSES), self.status
@@ -96,6 +133,9 @@ class Claim:
         """Decide the statement for one instance."""
         answer = self.predicate(instance)
         if isinstance(answer, Outcome):
+            if not (answer.holds or answer.applies):
+                place, problem = f"predicate of {self.name}", "fails where it does not apply"
+                raise InvalidArgument(place, problem, "a failure that meets the premise", answer)
             return answer
         if not isinstance(answer, bool | np.bool_):
             place, problem = f"predicate of {self.name}", f"returns {answer!r}"
@@ -110,32 +150,55 @@ class Result:
     Attributes
     ----------
     claim : the claim.
-    instances : how many instances were tried.
+    instances : how many instances were drawn that the statement is about.
+    applies : how many of them met its premise, and so tried it.
     failures : how many of them failed.
-    agrees : whether that is what the status says.
+    outside : how many instances were drawn without its condition.
+    outside_failures : how many of those failed.
+    finding : ``"as stated"``, what the status says; ``"not so"``; or ``"falls short"``: no instance
+        contradicts the status, but fewer met the premise than the claim declares.
     counterexample : the instance that fails, in words: the stored one, or the smallest one found
         where none should fail; None where none does.
-    evidence : what shows that it fails, or what the last instance showed.
+    evidence : what shows that it fails, or what the last instance that met the premise showed.
     """
 
     claim: Claim
     instances: int
+    applies: int
     failures: int
-    agrees: bool
+    outside: int
+    outside_failures: int
+    finding: Finding
     counterexample: str | None
     evidence: str
 
+    @property
+    def agrees(self) -> bool:
+        """Whether the statement was tried, and is what its status says."""
+        return self.finding == "as stated"
+
+    @property
+    def floor(self) -> int:
+        """How many of the instances drawn must meet the premise."""
+        return math.ceil(self.claim.floor * self.instances)
+
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values; a counterexample with a model file is named by it."""
+        known = None if self.finding == "not so" else self.claim.model
         return {
             "name": self.claim.name,
             "place": self.claim.place,
             "status": self.claim.status,
             "instances": self.instances,
-            "counterexample": (self.claim.model if self.agrees else None) or self.counterexample,
-            "statement": self.claim.statement,
+            "counterexample": known or self.counterexample,
+            "applies": self.applies,
+            "floor": self.floor,
             "failures": self.failures,
+            "outside": self.outside,
+            "outside_failures": self.outside_failures,
+            "finding": self.finding,
             "agrees": self.agrees,
+            "statement": self.claim.statement,
             "evidence": self.evidence,
         }
 
@@ -214,29 +277,47 @@ def describe(instance: Any) -> str:
 
 
 def _run(claim: Claim, examples: int, seed: int) -> Result:
-    tally = _try(claim, claim.instances, examples, seed)
-    tried, failures = tally.tried, tally.failures
-    if claim.outside is not None:
-        free = _try(claim, claim.outside, examples, seed)
-        tried, failures = tried + free.tried, failures + free.failures
-    agrees = claim.status == "false as stated" or not tally.failures
+    own = _try(claim, claim.instances, examples, seed)
+    free = _Tally() if claim.outside is None else _try(claim, claim.outside, examples, seed)
+    as_stated = claim.status == "false as stated" or not own.failures
     shown: tuple[Any, ...] = ()
-    if not agrees:
-        shown = (_smallest(claim, tally.first, examples, seed),)
+    if not as_stated:
+        shown = (_smallest(claim, own.first, examples, seed),)
     elif claim.counterexample is not None:
         shown = (claim.counterexample(),)
-        agrees = not claim.decide(*shown).holds
-    evidence = claim.decide(*shown).evidence if shown else tally.evidence
-    words = describe(*shown) if shown else None
-    return Result(claim, tried, failures, agrees, words, evidence)
+        as_stated = not claim.decide(*shown).holds
+    finding: Finding = "as stated" if as_stated else "not so"
+    if as_stated and own.applied < math.ceil(claim.floor * own.tried):
+        finding = "falls short"
+    return Result(
+        claim,
+        own.tried,
+        own.applied,
+        own.failures,
+        free.tried,
+        free.failures,
+        finding,
+        describe(*shown) if shown else None,
+        claim.decide(*shown).evidence if shown else own.evidence,
+    )
 
 
 @dataclass
 class _Tally:
     tried: int = 0
+    applied: int = 0
     failures: int = 0
     first: Any = None
     evidence: str = ""
+
+    def add(self, instance: Any, outcome: Outcome) -> None:
+        self.tried += 1
+        if outcome.applies:
+            self.applied += 1
+            self.evidence = outcome.evidence
+        if not outcome.holds:
+            self.failures += 1
+            self.first = instance if self.failures == 1 else self.first
 
 
 def _try(claim: Claim, instances: Instances, examples: int, seed: int) -> _Tally:
@@ -256,12 +337,7 @@ def _try(claim: Claim, instances: Instances, examples: int, seed: int) -> _Tally
     )
     @hypothesis.given(_strategy(instances))
     def trial(instance: Any) -> None:
-        outcome = claim.decide(instance)
-        tally.tried += 1
-        tally.evidence = outcome.evidence
-        if not outcome.holds:
-            tally.failures += 1
-            tally.first = instance if tally.failures == 1 else tally.first
+        tally.add(instance, claim.decide(instance))
 
     trial()
     return tally

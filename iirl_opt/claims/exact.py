@@ -1,8 +1,8 @@
 """Exact arithmetic on small rational games: the definitions behind the claims.
 
-Everything is in `fractions.Fraction` and by definition: values by elimination, optimal policies by
-comparison with every deterministic policy, cones by a simplex method with Bland's rule. It is
-meant for a few states, shares no arithmetic with the rest of the library, and knows no tolerance.
+Everything is in `fractions.Fraction`: values by elimination, optima by policy iteration until no
+action is better, cones by a simplex method with Bland's rule. It is meant for a few states, shares
+no arithmetic with the rest of the library, and knows no tolerance.
 
 A follower's problem is a kernel (S, n, S) of Fractions, what a commitment leaves; a reward is a
 vector (S,) of Fractions; a deterministic policy is a tuple of S choices.
@@ -17,14 +17,16 @@ from itertools import combinations, product
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = [
     "Choices",
     "Exact",
+    "action_values",
     "affine_class_holds",
+    "best_values",
     "complement",
     "constraint_rows",
     "discount_of",
@@ -32,6 +34,7 @@ __all__ = [
     "in_affine_class",
     "in_cone",
     "is_constant",
+    "is_full",
     "joint_problem",
     "kernel_of",
     "leave",
@@ -47,17 +50,16 @@ __all__ = [
 Exact: TypeAlias = NDArray[Any]  # Fractions
 Choices: TypeAlias = tuple[int, ...]
 
-LARGEST_DENOMINATOR = 10**6
 
+def exact(numbers: Any) -> Exact:
+    """Return numbers as Fractions; a float is the binary fraction that it is, and none is rounded.
 
-def exact(numbers: ArrayLike) -> Exact:
-    """Return numbers as Fractions; a float is read as the nearest one with a short denominator."""
+    Instances of claims hold whole numbers, Fractions, or texts such as ``"1/3"`` from the start.
+    """
     array = np.asarray(numbers)
     out = np.empty(array.shape, dtype=object)
-    for at, x in np.ndenumerate(array):
-        rounded = isinstance(x, float | np.floating)
-        number = Fraction(float(x)) if rounded else Fraction(int(x) if array.dtype != object else x)
-        out[at] = number.limit_denominator(LARGEST_DENOMINATOR) if rounded else number
+    read = [x if type(x) is Fraction else Fraction(x) for x in array.ravel().tolist()]
+    out.ravel()[:] = read
     return out
 
 
@@ -123,15 +125,37 @@ def policy_values(problem: Exact, reward: Exact, policy: Exact, discount: Fracti
 
 
 def optimal_policies(problem: Exact, reward: Exact, discount: Fraction) -> list[Choices]:
-    """Return every deterministic policy than which none is better from any state."""
-    n_states, n_actions, _ = problem.shape
-    states = np.arange(n_states)
-    every = {
-        choices: solve(_unit(n_states) - discount * problem[states, list(choices)], reward)
-        for choices in policies_of(n_states, n_actions)
-    }
-    best = np.max(list(every.values()), axis=0)
-    return [choices for choices, values in every.items() if (values == best).all()]
+    """Return every deterministic policy than which none is better from any state.
+
+    These play the best actions for the optimal values, in each state any of them.
+    """
+    q = action_values(problem, reward, discount)
+    best = [np.flatnonzero(row == row.max()).tolist() for row in q]
+    return list(product(*best))
+
+
+def best_values(problem: Exact, reward: Exact, discount: Fraction) -> Exact:
+    """Return the optimal values (S,), by policy iteration until no action is better anywhere.
+
+    That none is, is the optimality equation, which has one solution.
+    """
+    n_states = len(reward)
+    states, choices = np.arange(n_states), np.zeros(n_states, dtype=int)
+    while True:
+        chain_ = problem[states, choices]
+        values = solve(_unit(n_states) - discount * chain_, reward)
+        next_values = problem @ values
+        better = next_values.max(axis=1) > next_values[states, choices]
+        if not better.any():
+            return values
+        choices = np.where(better, next_values.argmax(axis=1), choices)
+
+
+def action_values(problem: Exact, reward: Exact, discount: Fraction) -> Exact:
+    """Return the optimal action values (S, n), ``r + γ P V*``."""
+    best = best_values(problem, reward, discount)
+    q: Exact = reward[:, None] + discount * (problem @ best)
+    return q
 
 
 def constraint_rows(problem: Exact, policy: Exact, discount: Fraction) -> Exact:
@@ -170,11 +194,11 @@ def complement(*vectors: Exact) -> list[Exact]:
 
 
 def in_cone(rows: Exact, target: Exact) -> bool:
-    """Return whether a vector is a combination of the rows with weights ≥ 0.
+    """Return whether a vector (N,) is a combination of rows (m, N) with weights ≥ 0.
 
     By the lemma of Farkas that is whether ``rows·x ≥ 0`` implies ``target·x ≥ 0``.
     """
-    n_rows, n = rows.shape
+    n_rows, n = rows.reshape(-1, len(target)).shape
     sign = exact(np.where(target < 0, -1, 1))
     table = np.hstack([rows.T * sign[:, None], (target * sign)[:, None]])
     table = np.vstack([table, -table.sum(axis=0)])
@@ -204,6 +228,12 @@ def in_affine_class(x: Exact, reward: Exact, *, strict: bool) -> bool:
         return False
     lie = all(phi @ x == 0 for phi in complement(exact(np.ones(len(x), int)), reward))
     return bool(lie and _centred(reward) @ x > 0)
+
+
+def is_full(rows: Exact) -> bool:
+    """Return whether ``{x : rows·x ≥ 0}`` has inner points: no row is also ≤ 0 on all of it."""
+    nonzero = rows[(rows != 0).any(axis=1)]
+    return not any(in_cone(nonzero, -row) for row in nonzero)
 
 
 def affine_class_holds(rows: Exact, reward: Exact) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "assertions": ("assert_certificate", "assert_kkt", "assert_policy"),
+    "extreme": ("boundary_rewards", "tied_rewards"),
     "strategies": (
         "followers",
         "games",
@@ -40,4 +41,5 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from iirl_opt.testing.assertions import *  # noqa: F403
+    from iirl_opt.testing.extreme import *  # noqa: F403
     from iirl_opt.testing.strategies import *  # noqa: F403

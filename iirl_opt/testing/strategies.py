@@ -7,7 +7,10 @@ exact arithmetic and a counterexample be read:
 * rows of a kernel and start distributions are small integer weights, and ``game.rational`` has the
   exact numbers;
 * policies are small integer weights a state, normalised;
-* rewards are short decimals: ``as_fraction`` of an entry is exact.
+* rewards are short decimals, whole numbers by default.
+
+With ``exact=True`` policies and rewards are arrays of Fractions. Without it they are floats, and
+each float is the binary fraction that it is: 1/3 and 0.1 are rounded, 1/4 and 3 are not.
 
 All are drawn as one value for everything and some exceptions, each with its place: hypothesis can
 drop those that do not matter and renumber a state wherever it occurs, and so gets down to few
@@ -35,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument, MissingExtra
-from iirl_opt.exact.numbers import as_fraction
+from iirl_opt.exact.numbers import as_fraction, as_fractions
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -137,7 +140,8 @@ def policies(
     agent: Agent = "leader",
     deterministic: bool | None = None,
     max_denominator: int = 4,
-) -> st.SearchStrategy[Array]:
+    exact: bool = False,
+) -> st.SearchStrategy[Any]:
     """Return a strategy for policies of a game or an MDP.
 
     Shrinks towards the first action in every state; without deterministic ones towards the uniform
@@ -150,7 +154,8 @@ def policies(
     deterministic : True for one action a state; False for policies that play every action with
         positive probability; None for all.
     max_denominator : of the probabilities, ≥ 1; larger by the number of actions where all must be
-        played. ``Fraction(p).limit_denominator(...)`` gives back the exact entries.
+        played.
+    exact : True for arrays of Fractions, False for floats.
 
     Raises
     ------
@@ -158,9 +163,10 @@ def policies(
     """
     shape = policy_shape(game, agent)
     _one_of("deterministic", deterministic, (None, True, False))
+    _one_of("exact", exact, (True, False))
     most = _whole("max_denominator", max_denominator, 1)
     totals = {None: (1, most), True: (1, 1), False: (0, most)}
-    return _policies(shape, *totals[deterministic])
+    return _policies(shape, *totals[deterministic], exact)
 
 
 def rewards(
@@ -171,7 +177,8 @@ def rewards(
     max_value: Any = 4,
     decimals: int = 0,
     constant: bool | None = None,
-) -> st.SearchStrategy[Array]:
+    exact: bool = False,
+) -> st.SearchStrategy[Any]:
     """Return a strategy for rewards: short decimals, by default small integers.
 
     Shrinks towards zero, or the admitted value next to it, in every entry; without constant rewards
@@ -183,6 +190,7 @@ def rewards(
     min_value, max_value : bounds on the entries, floats, Fractions or strings such as ``"-1/2"``.
     decimals : digits after the point, 0 … 15.
     constant : True for constant rewards only, False for none, None for all.
+    exact : True for arrays of Fractions, False for the floats nearest to the decimals.
 
     Raises
     ------
@@ -192,6 +200,7 @@ def rewards(
     policy_shape(game)
     _one_of("shape", shape, ("state", "joint"))
     _one_of("constant", constant, (None, True, False))
+    _one_of("exact", exact, (True, False))
     unit = 10 ** _whole("decimals", decimals, 0, 15)
     low = math.ceil(_number("min_value", min_value) * unit)
     high = math.floor(_number("max_value", max_value) * unit)
@@ -207,7 +216,7 @@ def rewards(
     if constant is False and (size == 1 or low == high):
         problem = f"is False with {size} entries from {low / unit:g} to {high / unit:g}"
         raise InvalidArgument("constant", problem, "two entries and two values, or None", constant)
-    return _rewards(wanted, low, high, unit, constant)
+    return _rewards(wanted, low, high, unit, constant, exact)
 
 
 def followers(
@@ -343,24 +352,36 @@ def _trajectories(
 
 
 @st.composite
-def _policies(draw: st.DrawFn, shape: tuple[int, ...], least: int, most: int) -> Array:
+def _policies(
+    draw: st.DrawFn, shape: tuple[int, ...], least: int, most: int, exact: bool
+) -> NDArray[Any]:
     weights = draw(_distributions(shape[:1], math.prod(shape[1:]), least, most))
     if least == 0:
         weights += 1
-    policy: Array = (weights / weights.sum(axis=1, keepdims=True)).reshape(shape)
+    if exact:
+        weights = as_fractions(weights)
+    policy: NDArray[Any] = (weights / weights.sum(axis=1, keepdims=True)).reshape(shape)
     return policy
 
 
 @st.composite
 def _rewards(
-    draw: st.DrawFn, shape: tuple[int, ...], low: int, high: int, unit: int, constant: bool | None
-) -> Array:
+    draw: st.DrawFn,
+    shape: tuple[int, ...],
+    low: int,
+    high: int,
+    unit: int,
+    constant: bool | None,
+    exact: bool,
+) -> NDArray[Any]:
     size, value = math.prod(shape), st.integers(low, high)
     entries = [draw(value)] * size
     for _ in range(0 if constant else draw(_exceptions(size))):
         entries[draw(_up_to(size - 1))] = draw(value)
     if constant is False and len(set(entries)) == 1:
         entries[draw(_up_to(size - 1))] += 1 if entries[0] < high else -1
+    if exact:
+        return as_fractions([Fraction(entry, unit) for entry in entries]).reshape(shape)
     return np.array([entry / unit for entry in entries]).reshape(shape)
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iirl_opt.claims.cooperation import violated_assumption
 from iirl_opt.claims.exact import exact
 from iirl_opt.claims.instances import Case
+from iirl_opt.claims.learning import violated_assumption
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
-from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -20,6 +19,7 @@ from iirl_opt.follower import (
     ProportionalFollower,
     best_responses,
 )
+from iirl_opt.game.exact import exact_kernel, exact_optimum
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
@@ -27,12 +27,14 @@ from iirl_opt.observation import Observation, Trajectory
 from iirl_opt.programs.rewards import FeasibleRewards
 from iirl_opt.testing import (
     assert_policy,
+    boundary_rewards,
     followers,
     games,
     mdps,
     observations,
     policies,
     rewards,
+    tied_rewards,
     trajectories,
 )
 
@@ -84,7 +86,7 @@ def test_games_keep_their_bounds_and_are_exactly_stochastic(game):
     for row in (*rows_of(game), dict(enumerate(game.rational.start))):
         assert sum(row.values()) == 1
         assert all(0 <= p <= 1 and p.denominator <= 3 for p in row.values())
-    assert game.rational.discount in (0, Fraction(7, 10), Fraction(1, 7))
+    assert game.rational.discount in (0, Fraction(0.7), Fraction(1, 7))
     np.testing.assert_array_equal(game.kernel, kernel(game))
 
 
@@ -126,6 +128,18 @@ def test_policies_are_small_fractions_of_the_right_kind(data, agent, determinist
         assert (policy > 0).all() if deterministic is False else set(exact) <= {0, 1}
 
 
+@given(data=st.data(), deterministic=st.sampled_from([None, True, False]))
+def test_exact_policies_and_rewards_are_the_fractions_that_the_floats_round(data, deterministic):
+    game = data.draw(games(max_leader_actions=3))
+    policy = data.draw(policies(game, deterministic=deterministic, exact=True))
+    reward = data.draw(rewards(game, decimals=1, exact=True))
+    assert {type(x) for x in (*policy.ravel(), *reward)} == {Fraction}
+    assert (policy.sum(axis=1) == 1).all()
+    assert all(p.denominator <= 7 for p in policy.ravel())
+    assert all((10 * x).denominator == 1 for x in reward)
+    assert_policy(policy.astype(float), game)
+
+
 @given(data=st.data())
 def test_policies_and_rewards_of_an_mdp_have_its_shape(data):
     mdp = data.draw(mdps())
@@ -138,7 +152,8 @@ def test_policies_and_rewards_of_an_mdp_have_its_shape(data):
 def test_rewards_are_exact_decimals_within_their_bounds(data):
     joint = data.draw(rewards(GAME, shape="joint", min_value="-1/3", max_value=0.25, decimals=2))
     assert joint.shape == GAME.shape
-    exact = [as_fraction(float(x)) for x in joint.ravel()]
+    exact = [Fraction(x).limit_denominator(100) for x in joint.ravel()]
+    np.testing.assert_array_equal(joint.ravel(), [float(x) for x in exact])
     assert all(-33 <= 100 * x <= 25 and (100 * x).denominator == 1 for x in exact)
     state = data.draw(rewards(GAME))
     assert state.shape == (3,)
@@ -149,7 +164,7 @@ def test_rewards_are_exact_decimals_within_their_bounds(data):
 @given(data=st.data())
 def test_long_decimals_survive_as_floats(data):
     state = data.draw(rewards(GAME, min_value=-0.9, max_value="0.9", decimals=15))
-    assert all((10**15 * as_fraction(float(x))).denominator == 1 for x in state)
+    assert all(float(Fraction(round(Fraction(x) * 10**15), 10**15)) == x for x in state)
 
 
 @given(data=st.data(), bounds=st.sampled_from([(-4, 4), (3, 4), (-4, -3), (0, 1)]))
@@ -224,6 +239,82 @@ def test_trajectories_keep_the_commitment_given(data):
     np.testing.assert_array_equal(seen.leader_actions, seen.states == 1)
 
 
+# Boundaries
+
+
+def box(n):
+    """The rows of |x_i − x_0| ≤ x_n − x_0, which cut out the cone over a cube."""
+    rows = [
+        np.eye(n)[-1] - np.eye(n)[0] + s * (np.eye(n)[i] - np.eye(n)[0])
+        for i in range(1, n - 1)
+        for s in (-1, 1)
+    ]
+    return np.array(rows, dtype=int)
+
+
+@given(data=st.data(), n=st.integers(3, 6))
+def test_boundary_rewards_walk_from_facet_to_facet(data, n):
+    rows, inside = box(n), np.array([0] * (n - 1) + [1])
+    faces = data.draw(st.integers(1, n - 2))
+    found = data.draw(boundary_rewards(rows, inside, faces=faces))
+    slack = rows @ found
+    assert (slack >= 0).all()
+    assert (slack == 0).sum() >= faces  # in general position as many facets meet
+    assert found.sum() == inside.sum()
+    centred = inside - Fraction(int(inside.sum()), n)
+    assert found @ centred == inside @ centred
+    assert len(set(found)) > 1
+
+
+@given(data=st.data())
+def test_extreme_rays_are_reached_and_are_those_of_the_cube(data):
+    ray = data.draw(boundary_rewards(box(4), [0, 0, 0, 1], faces=2))
+    corner = (ray - ray[0])[1:3] / (ray[3] - ray[0])
+    assert set(abs(corner)) == {1}
+
+
+@pytest.mark.parametrize(("share", "sign"), [("1/100", -1), ("-1/100", 1), (1e-12, -1)])
+@given(data=st.data())
+def test_boundary_rewards_overshoot_or_fall_short_as_asked(data, share, sign):
+    found = data.draw(boundary_rewards(box(4), [0, 0, 0, 1], faces=1, beyond=(share,)))
+    assert np.sign((box(4) @ found).min()) == sign
+
+
+@given(data=st.data())
+def test_a_cone_without_facets_leaves_the_reward_where_it_is(data):
+    found = data.draw(boundary_rewards([[0, 0, 0]], [1, 2, 4], beyond=(0, 1)))
+    assert found.tolist() == [1, 2, 4]
+
+
+def optimal_sets(game, pi1, reward):
+    return {
+        (s, b) for s, b in zip(*np.nonzero(exact_optimum(game, reward, pi1).optimal), strict=True)
+    }
+
+
+@given(data=st.data())
+def test_tied_rewards_tie_a_follower_exactly(data):
+    game = data.draw(games(min_states=2, max_states=3, min_follower_actions=2))
+    pi1 = data.draw(policies(game, exact=True))
+    found = data.draw(tied_rewards(game, pi1, faces=1))
+    still = game.discount == 0 or all(
+        len({tuple(row) for row in (pi1[s, :, None, None] * exact_kernel(game)[s]).sum(axis=0)})
+        == 1
+        for s in range(game.n_states)
+    )
+    assert still or len(optimal_sets(game, pi1, found)) > game.n_states
+
+
+@given(data=st.data())
+def test_near_ties_are_decided_though_no_float_tells_them(data):
+    game = TwoAgentMDP([[[[1, 0, 0], [0, 1, 0]]], [[[0, 1, 0]] * 2], [[[0, 0, 1]] * 2]], "1/2")
+    one = np.ones((3, 1), dtype=int)
+    tied = data.draw(tied_rewards(game, one, faces=1))
+    near = data.draw(tied_rewards(game, one, faces=1, beyond=("1e-30", "-1e-30")))
+    assert len(optimal_sets(game, one, tied)) == 6
+    assert len(optimal_sets(game, one, near)) == 5
+
+
 # What must be reachable, lest a bound hold for want of instances
 
 
@@ -269,9 +360,10 @@ def test_strategies_reach(what):
         games(max_states=8, max_leader_actions=3, max_follower_actions=3),
         mdps(),
         followers(),
-        with_a_game(policies, rewards, observations, trajectories),
+        with_a_game(policies, rewards, observations, trajectories, tied_rewards),
+        boundary_rewards([[1, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, -1]], [3, 2, 1, 0]),
     ],
-    ids=["games", "larger games", "mdps", "followers", "inside a game"],
+    ids=["games", "larger games", "mdps", "followers", "inside a game", "boundaries"],
 )
 def test_no_draw_is_filtered_or_too_large(strategy):
     drawn = []
@@ -386,6 +478,20 @@ def test_a_falsifying_game_is_reported_as_the_call_that_makes_it():
         (lambda: rewards(GAME, constant="no"), "constant is 'no'"),
         (lambda: rewards(ONE, constant=False), "constant is False with 1 entries"),
         (lambda: rewards(GAME, min_value=4, constant=False), "constant is False with 3 entries"),
+        (lambda: policies(GAME, exact=1), "exact is 1; allowed True, False"),
+        (lambda: rewards(GAME, exact="yes"), "exact is 'yes'"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0, 0]), "rows have 2 entries and inside has 3"),
+        (lambda: boundary_rewards([[1, -1]], [0, 1]), "inside violates row 0"),
+        (lambda: boundary_rewards([1, -1], [1, 0]), r"rows has shape \(2,\); allowed \(m, S\)"),
+        (lambda: boundary_rewards([[1, np.nan]], [1, 0]), "rows has an entry that is no number"),
+        (lambda: boundary_rewards([[1, -1]], [1, "x"]), "inside has an entry that is no number"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0], faces=2), "faces is 2; allowed None or 1"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0], faces=True), "faces is True"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0], beyond=()), "beyond is empty"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0], beyond="1"), "beyond is '1'; allowed a list"),
+        (lambda: boundary_rewards([[1, -1]], [1, 0], beyond=("x",)), r"beyond\[0\] is 'x'"),
+        (lambda: tied_rewards(MDP([[[1]]], 0)), "game is MDP; allowed a TwoAgentMDP"),
+        (lambda: tied_rewards(GAME, faces=0), "faces is 0; allowed None or 1"),
         (lambda: followers(kinds=()), "kinds is empty"),
         (lambda: followers(kinds=("greedy",)), r"kinds\[0\] is 'greedy'; allowed optimal, "),
         (lambda: followers(ties="first"), "ties is 'first'; allowed a list"),
@@ -405,8 +511,9 @@ def test_arguments_are_checked_at_once(call, message):
 def test_rewards_and_policies_given_are_checked_at_once():
     with pytest.raises(InvalidReward, match="has shape"):
         observations(GAME, reward=[1.0])
-    with pytest.raises(InvalidPolicy, match="leader policy has shape"):
-        trajectories(GAME, pi1=[[1.0]])
+    for strategy in (trajectories, tied_rewards):
+        with pytest.raises(InvalidPolicy, match="leader policy has shape"):
+            strategy(GAME, pi1=[[1.0]])
     with pytest.raises(InvalidPolicy, match="follower policy"):
         trajectories(GAME, pi2=np.ones((3, 4)))
 
