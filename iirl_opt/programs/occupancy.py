@@ -21,7 +21,7 @@ constraint is the gain of the objective for one more unit of its allowance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,8 +35,9 @@ from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
 from iirl_opt.errors import Infeasible
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.policy import split
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.policy import deterministic_policy, split
+from iirl_opt.game.values import check_reward, policy_iteration
+from iirl_opt.programs.basis import Basis, near_one
 from iirl_opt.programs.sets import CONSTRAINTS, EXPRESSION
 from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
@@ -47,6 +48,9 @@ Array = NDArray[np.float64]
 
 # States whose measure is below this share of the whole count as never visited.
 VISITED = 1e-9
+
+# A choice that leaves its state by less than this is given the digits that subtraction took.
+STAYS = 1e-3
 
 
 @checked(expected=EXPRESSION, limit=FINITE, name=TEXT)
@@ -97,7 +101,8 @@ class OccupancySolution:
     ----------
     game : the game.
     measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
-    value : the optimal objective.
+    value : the optimal objective. With a discount near one measure, value and prices of visited
+        states are those of the choices in the game's exact numbers, not in its floats.
     reward : what was maximised, shape (S·A·B,).
     state_prices : shape (S,), the gain for one more unit of start at each visited state: its
         optimal value where no side constraint binds. In a state that is never visited the
@@ -140,7 +145,8 @@ class OccupancySolution:
     def visited(self) -> NDArray[np.bool_]:
         """Which states the measure reaches, shape (S,)."""
         mass = self.measure.sum(axis=(1, 2))
-        reached: NDArray[np.bool_] = mass > VISITED * mass.sum()
+        # The measure of a state that play leaves for ever is no share of 1/(1 − γ).
+        reached: NDArray[np.bool_] = mass > VISITED * min(float(mass.sum()), 1e3)
         return reached
 
     @property
@@ -249,7 +255,7 @@ class OccupancyMeasure:
                 nothing.certificate = self._infeasibility(subject_to, nothing.solved.farkas)
             raise
         assert solved.value is not None
-        return OccupancySolution(
+        found = OccupancySolution(
             game=self.game,
             measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
             value=solved.value,
@@ -263,6 +269,7 @@ class OccupancyMeasure:
             },
             solved=solved,
         )
+        return _sharpened(found) if near_one(self.game) else found
 
     @checked(subject_to=CONSTRAINTS)
     def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
@@ -292,9 +299,47 @@ class OccupancyMeasure:
         return np.repeat(q, self.game.n_choices) if q.ndim == 1 else q.ravel()
 
 
+def _sharpened(found: OccupancySolution) -> OccupancySolution:
+    """Return a solution with the digits that a discount near one takes from floats.
+
+    Without a side constraint that binds, choices that the solver's tolerance left are improved
+    until no other one is better. Prices of side constraints stay as they are.
+    """
+    game, side = found.game, found.side
+    binding = np.abs(side.prices) > VISITED * np.abs(side.prices).max(initial=0.0)
+    rows = np.concatenate([side.rows.rows[binding], side.rows.equal])
+    right = np.concatenate([side.rows.bounds[binding], side.rows.right])
+    play = found.measure
+    if not right.size:
+        chosen = play.reshape(game.n_states, -1).argmax(axis=1)
+        best = policy_iteration(game, found.reward.reshape(game.shape), start=chosen)
+        kept = best.optimal[np.arange(game.n_states), chosen]
+        play = deterministic_policy(np.where(kept, chosen, best.actions), game.n_choices)
+    basis = Basis.of(game, play.ravel(), rows, right)
+    exact = basis.solve(found.reward)
+    if exact is None or exact[0].min(initial=0.0) < 0:
+        return found
+    measure, values, _, value = exact
+    whole = np.zeros(found.measure.size)
+    whole[basis.choices] = measure
+    prices = found.state_prices.copy()
+    prices[basis.states] = values
+    return replace(found, measure=whole.reshape(game.shape), value=value, state_prices=prices)
+
+
 def flow_matrix(game: TwoAgentMDP) -> Matrix:
-    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones."""
+    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones.
+
+    What stays is ``1 − γp`` of the exact numbers, rounded once: with both near one it is all that
+    keeps the measure finite.
+    """
     n_rows = game.matrix.shape[0]
     own = np.repeat(np.arange(game.n_states), game.n_choices)
     leave = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), own)), shape=game.matrix.shape)
-    return sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))
+    flow = sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))
+    stay = np.flatnonzero(np.abs(flow[np.arange(n_rows), own]) < STAYS)
+    exact = game.exact_rows(stay)
+    for k, row in enumerate(stay.tolist()):
+        state = int(own[row])
+        flow[row, state] = float(1 - game.exact_discount * exact.row(k)[state])
+    return flow

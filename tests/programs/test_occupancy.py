@@ -1,6 +1,7 @@
 """Occupancy measures: the linear program of a game, its prices, and what a budget does to it."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 from instances import DISCOUNTS, games, policies, rewards
 from kkt import assert_farkas, assert_kkt
 
-from iirl_opt.errors import Infeasible, InvalidPolicy, InvalidReward
+from iirl_opt.errors import Infeasible, InvalidPolicy, InvalidReward, SolverFailed
 from iirl_opt.follower import best_responses
+from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import joint_policy
 from iirl_opt.game.values import evaluate, policy_iteration
@@ -246,3 +248,62 @@ def test_large_and_small_rewards_have_proportional_values(scale, instance):
     value = maximise(OccupancyMeasure(game), reward).value
     scaled = maximise(OccupancyMeasure(game), scale * reward).value
     assert scaled == pytest.approx(scale * value, rel=1e-6, abs=scale * 1e-6)
+
+
+# Discounts near one.
+
+
+def patient(seed, discount):
+    """A game of integer weights, with a state that is never left where the seed is odd."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 3, (4, 2, 2, 4))
+    weights[..., 0] += weights.sum(axis=-1) == 0
+    weights[3] = [0, 0, 0, 1] if seed % 2 else weights[3]
+    kernel = [
+        [[[Fraction(int(x), int(row.sum())) for x in row] for row in b] for b in a] for a in weights
+    ]
+    return TwoAgentMDP(kernel, discount=discount), rng.integers(-3, 4, 4).astype(float)
+
+
+def test_with_a_discount_still_nearer_to_one_it_is_right_or_refused():
+    refused = 0
+    for seed in range(12):
+        game, reward = patient(seed, "0.99999999999")
+        try:
+            best = OccupancyMeasure(game).maximise(reward)
+        except SolverFailed:
+            refused += 1
+            continue
+        exact = exact_optimum(game, reward).values
+        assert best.value == pytest.approx(float(sum(exact) / 4), rel=1e-14)
+    assert refused <= 6
+
+
+@pytest.mark.parametrize("discount", ["0.9999999", "0.999999999"])
+@pytest.mark.parametrize("seed", range(8))
+def test_with_a_discount_near_one_the_value_is_that_of_the_game_and_not_of_its_floats(
+    discount, seed
+):
+    game, reward = patient(seed, discount)
+    best = OccupancyMeasure(game).maximise(reward)
+    exact = exact_optimum(game, reward).values
+    assert best.value == pytest.approx(float(sum(exact) / 4), rel=1e-14)
+    assert best.state_prices[best.visited] == pytest.approx(
+        np.array([float(v) for v in exact])[best.visited], rel=1e-14
+    )
+    assert best.measure.sum() == pytest.approx(float(1 / (1 - Fraction(discount))), rel=1e-14)
+
+
+def test_with_a_discount_near_one_a_budget_is_met_to_the_last_digit():
+    discount = Fraction("0.999999999")
+    stay, go = [1, 0], [0, 1]
+    # Play stays at home unless it goes out, which pays 1 a step and costs 1 a step for ever.
+    game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="0.999999999", start=[1, 0])
+    measure = OccupancyMeasure(game)
+    out = measure.expected([0.0, 1.0])
+    best = measure.maximise([0.0, 1.0], subject_to=[budget(out, 1e8, name="out")])
+    assert best.value == pytest.approx(1e8, rel=1e-12)
+    assert best.measure.sum() == pytest.approx(float(1 / (1 - discount)), rel=1e-12)
+    # A mixture, which play at home takes at one rate in each step.
+    assert best.joint_policy[0, 0].min() > 0
+    assert best.visited.all()
