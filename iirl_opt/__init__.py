@@ -124,10 +124,9 @@ _HOME: dict[str, tuple[str, ...]] = {
         "prove_inclusion",
         "verify_affine",
     ),
-    "iirl_opt.programs.proof": ("certify",),
     "iirl_opt.programs.realise": ("NotRealisable", "realise", "satisfies_condition_b"),
     "iirl_opt.programs.identify": ("Identification", "VerificationProtocol", "identify"),
-    "iirl_opt.certificate": ("Certificate", "read_certificate"),
+    "iirl_opt.certificate": ("Certificate", "certify", "read_certificate"),
     "iirl_opt.programs.admissible": ("AdmissibleCommitment", "AdmissibleSolution"),
     "iirl_opt.programs.bilevel": ("BilevelSolution", "DeterministicCommitment"),
     "iirl_opt.programs.normal_form": ("MixedCommitment", "MixedSolution"),
@@ -221,6 +220,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from iirl_opt.certificate import Certificate as Certificate
+    from iirl_opt.certificate import certify as certify
     from iirl_opt.certificate import read_certificate as read_certificate
     from iirl_opt.claims import *  # noqa: F403
     from iirl_opt.errors import *  # noqa: F403
@@ -264,7 +264,6 @@ if TYPE_CHECKING:
     from iirl_opt.programs.identify import *  # noqa: F403
     from iirl_opt.programs.normal_form import *  # noqa: F403
     from iirl_opt.programs.occupancy import *  # noqa: F403
-    from iirl_opt.programs.proof import *  # noqa: F403
     from iirl_opt.programs.realise import *  # noqa: F403
     from iirl_opt.programs.regret import *  # noqa: F403
     from iirl_opt.programs.rewards import *  # noqa: F403

@@ -308,12 +308,17 @@ def verify(
 ) -> int:
     """Judge a reward hypothesis by one answer: confirmed, refuted or inconclusive, with a proof."""
     from iirl_opt import library
-    from iirl_opt.programs.proof import certify
+    from iirl_opt.certificate import certify
+    from iirl_opt.errors import NotCertified
     from iirl_opt.programs.verify import Verdict
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
     report = library.verification(problem)
-    certificate = certify(report)
+    certificate, missing = None, ""
+    try:
+        certificate = certify(report)
+    except NotCertified as none:
+        missing = str(none)
     quantities = library.answer(problem).quantities
     as_stated = discount is None and seed is None
     findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
@@ -329,10 +334,10 @@ def verify(
     say = _report(result, as_json)
     say(f"{problem.title}\n")
     say(str(report))
-    if certificate is not None:
-        exact = "in rationals" if not certificate.inexact else "in floating point"
-        checked = certificate.check(exact=not certificate.inexact)
-        say(f"  proof: {certificate.kind}, {'checked' if checked else 'NOT VALID'} {exact}")
+    if certificate is None:
+        say(f"  {missing}")
+    else:
+        say(f"  proof: {certificate.kind}, {'checked' if certificate.check() else 'NOT VALID'}")
     _say_findings(findings, say)
     _keep(result, out, say)
     if out is not None and certificate is not None:
@@ -345,16 +350,32 @@ def verify(
 @app.command()
 def recheck(
     file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
-    exact: Annotated[bool, typer.Option("--exact", help="In rational arithmetic.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Nothing here is random.")] = None,
+    own: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", help="A model file whose game, reward and answer to compare."
+        ),
+    ] = None,
+    seed: GameSeed = None,
+    discount: Discount = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Check a certificate by arithmetic alone: no solver is loaded."""
+    """Check a certificate in exact numbers: no solver is asked.
+
+    It is about the game inside the file; with --model also whether that is the game, the reward and
+    the answer of a model file.
+    """
     from iirl_opt.certificate import read_certificate
 
     certificate = read_certificate(file)
-    outcome = certificate.check(exact=exact)
+    outcome = certificate.check()
+    differences: tuple[str, ...] = ()
+    if own is not None:
+        from iirl_opt import library
+
+        problem = library.read_model(own, discount=discount, game_seed=seed)
+        differences = library.match(certificate, problem).differences
     result = {
         "format": RESULT_FORMAT,
         "command": "recheck",
@@ -362,17 +383,21 @@ def recheck(
         "kind": certificate.kind,
         "claim": certificate.claim,
         "source": certificate.source,
-        "exact": exact,
         "holds": bool(outcome),
         "reasons": list(outcome.reasons),
+        "model": own,
+        "differences": list(differences),
     }
     say = _report(result, as_json)
     say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
-    say(f"{'proved' if outcome else 'NOT PROVED'} {'in rationals' if exact else 'in floats'}")
-    for reason in outcome.reasons:
+    about = "the game inside this file" if own is None else f"{own}"
+    if differences:
+        about = f"ANOTHER PROBLEM than {own}"
+    say(f"{'proved' if outcome else 'NOT PROVED'} in exact numbers, about {about}")
+    for reason in (*outcome.reasons, *differences):
         say(f"  {reason}")
     _keep(result, out, say)
-    return ANSWERED if outcome else UNMET
+    return ANSWERED if outcome and not differences else UNMET
 
 
 @app.command()

@@ -31,6 +31,7 @@ __all__ = [
     "LimitReached",
     "MissingExtra",
     "NotAProduct",
+    "NotCertified",
     "NotExact",
     "OnlyConstantRewards",
     "SolverFailed",
@@ -218,6 +219,23 @@ class NotExact(IIRLError):
             f"{self.what} has no exact numbers: give the kernel as Fractions or as integer "
             "weights a row"
         )
+
+
+@dataclass(eq=False)
+class NotCertified(IIRLError):
+    """An answer that `certify` has no proof for.
+
+    Attributes
+    ----------
+    what : the answer, in words.
+    reason : why it has none, and what would have one.
+    """
+
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no certificate for {self.what}: {self.reason}"
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import iirl_opt
+from iirl_opt.certificate import Certificate, Match
 from iirl_opt.errors import FileProblem, IIRLError, Infeasible, InvalidArgument, NotAProduct
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.formats import bayesian, model
@@ -39,6 +40,7 @@ __all__ = [
     "find_model",
     "learn",
     "learning_answer",
+    "match",
     "program",
     "read_model",
     "shipped_models",
@@ -533,6 +535,30 @@ def verification(problem: Problem) -> VerificationReport:
         return verify_affine(hypothesis, problem.environment, response)
     except IIRLError as error:
         raise FileProblem(problem.path, str(error), key="question.hypothesis") from error
+
+
+def match(certificate: Certificate, problem: Problem) -> Match:
+    """Compare what a certificate speaks of with a problem: its game, reward and observations.
+
+    **Cost** arithmetic.
+    """
+    reward = problem.truth
+    if problem.environment is not None and isinstance(problem.question, model.AffineQuestion):
+        stated = problem.question.hypothesis
+        reward = problem.environment.reward
+        if stated is not None:
+            reward = problem.vector(stated, "question.hypothesis")
+    has_episodes = hasattr(certificate, "pi1")
+    return certificate.matches(
+        problem.game,
+        reward=reward if hasattr(certificate, "reward") and _is_claimed(certificate) else None,
+        observations=problem.observations if has_episodes else None,
+    )
+
+
+def _is_claimed(certificate: Certificate) -> bool:
+    """Return whether the reward of a certificate is one that was asked about, not found."""
+    return certificate.kind != "witness"
 
 
 def _verify(problem: Problem, question: model.AffineQuestion) -> Answer:

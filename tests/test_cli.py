@@ -214,7 +214,7 @@ def test_every_command_takes_json_seed_and_out(command: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "verdict", "kind"),
     [
-        ("ideal-5", "confirmed", "inclusion"),
+        ("ideal-5", "confirmed", "class inclusion"),
         ("strict-4", "confirmed", "angle bound"),
         ("strict-4-refuted", "refuted", "violation"),
         ("ideal-5-mixed-ties", "inconclusive", "witness"),
@@ -227,10 +227,17 @@ def test_verify_gives_a_verdict_and_a_proof_that_recheck_accepts(
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["verdict"], result["certificate"]["kind"]) == (verdict, kind)
-    exact = () if name == "strict-4" else ("--exact",)
-    again = iirl("recheck", tmp_path / "certificate.json", *exact)
+    again = iirl("recheck", tmp_path / "certificate.json")
     assert again.returncode == 0, again.stdout + again.stderr
-    assert "proved" in again.stdout
+    assert "proved in exact numbers, about the game inside this file" in again.stdout
+    mine = iirl("recheck", tmp_path / "certificate.json", "--model", name)
+    assert mine.returncode == 0, mine.stdout + mine.stderr
+    assert f"proved in exact numbers, about {name}" in mine.stdout
+    theirs = iirl("recheck", tmp_path / "certificate.json", "--model", "maze-maker", "--json")
+    assert theirs.returncode == 1
+    result = json.loads(theirs.stdout)
+    assert result["holds"]
+    assert result["differences"] == ["the game is another"]
 
 
 def test_recheck_loads_no_solver_and_refuses_an_edit(tmp_path: Path) -> None:
@@ -238,18 +245,13 @@ def test_recheck_loads_no_solver_and_refuses_an_edit(tmp_path: Path) -> None:
     proof = tmp_path / "certificate.json"
     code = (
         "import sys; from iirl_opt.cli import run; "
-        f"run(['recheck', {str(proof)!r}, '--exact']); "
+        f"run(['recheck', {str(proof)!r}]); "
         "print([m for m in ('cvxpy', 'highspy', 'networkx', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
     proof.write_text(proof.read_text().replace('"state": 3', '"state": 2'))
     assert iirl("recheck", proof).returncode == 2
-    inexact = tmp_path / "float"
-    assert iirl("verify", "strict-4", "--out", inexact).returncode == 0
-    refused = iirl("recheck", inexact / "certificate.json", "--exact")
-    assert refused.returncode == 3
-    assert "no exact numbers" in refused.stderr
 
 
 def test_an_inconclusive_verdict_without_expectations_is_no_answer(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from iirl_opt.errors import (
     LimitReached,
     MissingExtra,
     NotAProduct,
+    NotCertified,
     NotExact,
     OnlyConstantRewards,
     SolverFailed,
@@ -58,6 +59,7 @@ EVERY = [
     *(kind(replace(SOLVED, status=status)) for kind, status in FAILURES.items()),
     Interrupted(replace(SOLVED, status=Status.INTERRUPTED), "what was found"),
     OnlyConstantRewards(10, 1e-12),
+    NotCertified("a number", "it is none"),
     NotExact("the kernel"),
     MissingExtra("plotting", "plot"),
 ]

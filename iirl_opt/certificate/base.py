@@ -1,7 +1,8 @@
 """What all certificates share: the claim, checking, reading and writing.
 
-A number of a certificate is a float or exact: a Fraction, in JSON a string ``"p/q"``. A kind states
-its conditions once, against `Numbers`, and they are checked in either arithmetic.
+All numbers are exact: floats are read as the dyadic rationals that they are, and what cannot be
+read so, NaN and infinity, is no certificate. There is one check and it has no tolerance; what a
+proof in floating point misses an exact one by is part of the claim.
 """
 
 from __future__ import annotations
@@ -10,28 +11,40 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.instance import Instance, Numbers, SparseRows, is_finite, zero_if
-from iirl_opt.errors import FileProblem, NotExact
-from iirl_opt.exact.linear import NotRepaired
-from iirl_opt.exact.numbers import as_reals
+from iirl_opt.certificate.form import read_array, read_integer, read_number, write
+from iirl_opt.certificate.instance import Instance, SparseRows, distributions, is_distribution
+from iirl_opt.certificate.match import differences
+from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions, as_reals
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.observation import Observation
 
-__all__ = ["Certificate", "Check", "Conditions", "digest_of", "in_words", "read_certificate"]
+__all__ = [
+    "Certificate",
+    "Check",
+    "Conditions",
+    "Match",
+    "digest_of",
+    "magnitude",
+    "positive",
+    "read_certificate",
+]
 
-# Numbers of the one arithmetic or the other: floats, or objects that are Fractions.
+# Objects that are Fractions.
 Vector = NDArray[Any]
 
-VERSION = 1
-UNREADABLE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
+VERSION = 2
+MALFORMED = (*UNREADABLE, KeyError, AttributeError, RecursionError, IIRLError)
 
 
 class Conditions(NamedTuple):
@@ -39,8 +52,8 @@ class Conditions(NamedTuple):
 
     Attributes
     ----------
-    residuals : by condition, how far it is from holding: at most the tolerance is allowed.
-    margins : by strict condition, by how much it holds: more than the tolerance is needed.
+    residuals : by condition, how far it is from holding: zero or less holds.
+    margins : by strict condition, by how much it holds: more than zero is needed.
     """
 
     residuals: Mapping[str, Any]
@@ -54,12 +67,12 @@ class Check:
     Attributes
     ----------
     residuals : by condition, how far it is from holding exactly (zero or less: it holds).
-    tolerance : what was allowed; zero in an exact check.
+    tolerance : what was allowed; zero in a check of a certificate.
     margins : by strict condition, by how much it holds; more than `tolerance` is needed.
     """
 
     residuals: Mapping[str, Any]
-    tolerance: float
+    tolerance: float = 0.0
     margins: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -81,15 +94,40 @@ class Check:
         return not self.reasons
 
 
-def in_words(number: Any) -> str:
-    """Return a number as a claim writes it: long fractions as decimals."""
-    if isinstance(number, Fraction) and number.denominator.bit_length() > 40:
-        return f"about {as_reals(number).item():.12g}"
-    return str(number)
-
-
 def _short(number: Any) -> str:
     return f"{as_reals(number).item():.3g}"
+
+
+@dataclass(frozen=True)
+class Match:
+    """Whether a certificate speaks of what it was compared with: true when nothing differs.
+
+    Attributes
+    ----------
+    differences : in words.
+    """
+
+    differences: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+
+# How a field of each form is read from JSON; from Python's objects `_exact` reads all of them.
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "number": read_number,
+    "integer": read_integer,
+    "array": read_array,
+    "weights": read_array,
+    "rows": SparseRows.read,
+    "positions": lambda given: tuple(map(read_integer, _listed(given))),
+}
+
+
+def _listed(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise TypeError(f"{given!r} is no list")
+    return given
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,23 +139,25 @@ class Certificate(ABC):
     instance : the game.
     claim : what is proved, in words; made from the numbers, and checked against them.
     source : the theorem behind the proof.
-    inexact : why exact numbers were looked for in vain, or empty.
     """
 
     kind: ClassVar[str]
     theorem: ClassVar[str]
+    # The form of each field: a key of `READERS`, with "?" after it if it may be None.
+    forms: ClassVar[Mapping[str, str]]
     kinds: ClassVar[dict[str, type[Certificate]]] = {}
 
     instance: Instance
     claim: str = ""
     source: str = ""
-    inexact: str = ""
 
     def __init_subclass__(cls) -> None:
         if "kind" in cls.__dict__:
             Certificate.kinds[cls.kind] = cls
 
     def __post_init__(self) -> None:
+        for name, form in self.forms.items():
+            object.__setattr__(self, name, _exact(name, form, getattr(self, name)))
         for name, shape in self._shapes().items():
             value = getattr(self, name)
             if isinstance(value, np.ndarray) and value.size == 0 == math.prod(shape):
@@ -129,82 +169,88 @@ class Certificate(ABC):
 
     @abstractmethod
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Return the shapes that the arrays must have."""
+        """Return the shapes that arrays, weights, positions and sparse rows must have."""
 
     @abstractmethod
     def _words(self) -> str:
         """Return the claim in words."""
 
     @abstractmethod
-    def _conditions(self, numbers: Numbers) -> Conditions:
+    def _conditions(self) -> Conditions:
         """Return how far the proof is from holding."""
 
     def _misfits(self) -> list[str]:
         """Return the fields that have another form than they should."""
-        found = {name: getattr(self, name) for name in self._shapes()}
         return [
-            f"{name} is no array of shape {shape}" if shape else f"{name} is no number"
+            f"{name} has no shape {shape}"
             for name, shape in self._shapes().items()
-            if np.shape(found[name]) != shape or not is_finite(found[name])
+            if not self._fits(name, shape)
         ]
 
-    def check(self, tolerance: float = 1e-6, *, exact: bool = False) -> Check:
-        """Check the proof.
+    def _fits(self, name: str, shape: tuple[int, ...]) -> bool:
+        form, value = self.forms[name], getattr(self, name)
+        if form == "rows":
+            return bool(value.fits(*shape))
+        if form == "positions":
+            return bool(len(value) == shape[0] and all(0 <= x < shape[1] for x in value))
+        if form == "weights":
+            return value.shape == shape and is_distribution(self._flat(name, value))
+        return bool(value.shape == shape)
 
-        Parameters
-        ----------
-        tolerance : absolute, on every condition in floating point.
-        exact : in rational arithmetic, where every condition must hold without tolerance.
+    def _flat(self, name: str, value: Vector) -> Vector:
+        """Return weights as an array whose last axis is what a distribution is over."""
+        return value
 
-        Raises
-        ------
-        NotExact
-            An exact check of numbers that are floats: says which, and why.
+    def shares(self, name: str) -> Vector:
+        """Return the distributions that the weights of a field mean."""
+        value = getattr(self, name)
+        return distributions(self._flat(name, value)).reshape(value.shape)
 
-        **Cost** arithmetic: a few sparse products.
+    def check(self) -> Check:
+        """Check the proof, in exact numbers.
+
+        **Cost** arithmetic on integers: a few sparse products.
         """
         misfits = [*self.instance.misfits(), *self._misfits()]
         if misfits:
-            return Check({f"the form fits ({text})": math.inf for text in misfits}, tolerance)
-        if exact:
-            self._demand_exact()
+            return Check({f"the form fits ({text})": math.inf for text in misfits})
         said = (self.claim, self.source) == (self._words(), self.theorem)
-        with np.errstate(all="ignore"):
-            residuals, margins = self._conditions(Numbers(self.instance, exact))
-            everything = {
-                "the words are those of the numbers": zero_if(said),
-                **self.instance.residuals(exact),
-                **residuals,
-            }
-        proxy = MappingProxyType
-        return Check(proxy(everything), 0.0 if exact else tolerance, proxy(dict(margins)))
+        residuals, margins = self._conditions()
+        everything = {
+            "the words are those of the numbers": 0 if said else math.inf,
+            **self.instance.residuals(),
+            **residuals,
+        }
+        return Check(MappingProxyType(everything), margins=MappingProxyType(dict(margins)))
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether all numbers are exact, so that an exact check is possible."""
-        return self.instance.is_exact and not any(self._floats())
+    def matches(
+        self,
+        game: TwoAgentMDP,
+        *,
+        reward: ArrayLike | None = None,
+        observations: Sequence[Observation] | None = None,
+        policy: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Match:
+        """Compare what the certificate speaks of with a game, and more, of one's own.
 
-    def _floats(self) -> Iterator[str]:
-        """Yield the names of the fields that hold floats."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            numbers = value.data if isinstance(value, SparseRows) else value
-            if isinstance(numbers, float) or (
-                isinstance(numbers, np.ndarray) and numbers.size and numbers.dtype != object
-            ):
-                yield item.name
+        A certificate proves something about the game inside it; only this says that it is yours.
 
-    def _demand_exact(self) -> None:
-        if not self.instance.is_exact:
-            raise NotExact(f"the game of this {self.kind} certificate")
-        names = list(self._floats())
-        if names:
-            reason = self.inexact or f"floats in {', '.join(names)}"
-            raise NotRepaired(f"this {self.kind} certificate", reason)
+        Parameters
+        ----------
+        reward : (S,) or (S, A, B): that of the claim, the hypothesis for example.
+        observations : the episodes of the claim.
+        policy : ``(pi1, pi2)``, of an optimality claim.
+
+        **Cost** arithmetic.
+        """
+        return Match(tuple(differences(self, game, reward, observations, policy)))
 
     def to_json(self) -> str:
         """Return the certificate as one JSON document with version, kind and digest."""
-        body = {"version": VERSION, "kind": self.kind, **_plain(self)}
+        own = {name: _plain(getattr(self, name)) for name in self.forms}
+        words = {"claim": self.claim, "source": self.source}
+        head = {"version": VERSION, "kind": self.kind, "instance": self.instance.to_plain()}
+        body = {**head, **words, **own}
         return json.dumps({**body, "digest": digest_of(body)}, allow_nan=False)
 
     @classmethod
@@ -223,16 +269,49 @@ class Certificate(ABC):
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     @classmethod
-    def _from(cls, body: Mapping[str, Any]) -> Self:
-        texts = ("claim", "source", "inexact")
-        own = {
-            name: value if name in texts else _read_value(value)
-            for name, value in body.items()
-            if name != "instance"
-        }
-        if not all(isinstance(own[name], str) for name in texts):
+    def _from(cls, body: dict[str, Any]) -> Self:
+        texts = {name: body.pop(name) for name in ("claim", "source")}
+        instance = Instance.read(body.pop("instance"))
+        if not all(isinstance(text, str) and text for text in texts.values()):
             raise TypeError("words that are no text")
-        return cls(instance=_read_instance(body["instance"]), **own)
+        if body.keys() != cls.forms.keys():
+            raise KeyError(f"fields {sorted(body.keys() ^ cls.forms.keys())}")
+        own = {name: _read(form, body[name]) for name, form in cls.forms.items()}
+        return cls(instance=instance, **texts, **own)
+
+
+def _read(form: str, given: Any) -> Any:
+    if form.endswith("?") and given is None:
+        return None
+    return READERS[form.removesuffix("?")](given)
+
+
+def _exact(name: str, form: str, given: Any) -> Any:
+    """Return the value of a field in exact numbers.
+
+    Raises
+    ------
+    InvalidArgument
+        It holds something else than finite numbers.
+    """
+    if given is None and form.endswith("?"):
+        return None
+    try:
+        if form.startswith("number"):
+            return as_fraction(given)
+        if form == "integer":
+            return read_integer(given.item() if isinstance(given, np.generic) else given)
+        if form == "positions":
+            return tuple(int(x) for x in given)
+        if form == "rows":
+            return given.exact()
+        return as_fractions(given)
+    except (*UNREADABLE, AttributeError):
+        raise InvalidArgument(name, "is not finite or no number", "finite numbers", given) from None
+
+
+def _plain(value: Any) -> Any:
+    return value.to_plain() if isinstance(value, SparseRows) else write(value)
 
 
 def read_certificate(source: str | Path) -> Certificate:
@@ -256,17 +335,18 @@ def _parse(text: str, path: Path) -> Certificate:
         body = json.loads(text)
         digest, kind, version = body.pop("digest"), body.pop("kind"), body.pop("version")
         same = digest_of({"version": version, "kind": kind, **body}) == digest
-    except UNREADABLE as problem:
+        hash(kind)
+    except MALFORMED as problem:
         raise FileProblem(path, f"is no certificate ({problem})") from None
     kinds = Certificate.kinds
-    if version != VERSION or kind not in kinds:
+    if version != VERSION or type(version) is not int or kind not in kinds:
         known = f"{', '.join(kinds)}, {VERSION}"
         raise FileProblem(path, f"is {kind!r} of version {version!r}; known: {known}")
     if not same:
         raise FileProblem(path, "does not have the digest of its contents", key="digest")
     try:
         return kinds[kind]._from(body)
-    except UNREADABLE as problem:
+    except MALFORMED as problem:
         raise FileProblem(path, f"lacks or misstates a field ({problem})") from None
 
 
@@ -276,92 +356,12 @@ def digest_of(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(record: Any) -> Any:
-    """Return a record or a value as JSON values."""
-    if isinstance(record, Certificate | Instance | SparseRows):
-        return {item.name: _plain(getattr(record, item.name)) for item in fields(record)}
-    if isinstance(record, np.ndarray):
-        return _plain(record.tolist())
-    if isinstance(record, list | tuple):
-        return [_plain(item) for item in record]
-    if isinstance(record, Fraction):
-        above, below = _digits(record.numerator), _digits(record.denominator)
-        return above if below == "1" else f"{above}/{below}"
-    if isinstance(record, int) and record.bit_length() > 53:  # other readers of JSON have floats
-        return _digits(record)
-    return record
+def magnitude(vector: Any) -> Fraction:
+    """Return the largest absolute value of an array, or zero."""
+    return max(map(abs, np.asarray(vector).ravel().tolist()), default=Fraction(0))
 
 
-def _digits(number: int) -> str:
-    """Return an integer as decimal digits, or hexadecimal ones where Python limits decimals."""
-    return str(number) if number.bit_length() < 10_000 else hex(number)
-
-
-def _read_integer(given: Any) -> int:
-    if isinstance(given, bool | float):
-        raise TypeError(f"{given} is no whole number")
-    return int(given, 16 if "x" in given else 10) if isinstance(given, str) else int(given)
-
-
-def _read_fraction(text: Any) -> Fraction:
-    if not isinstance(text, str):
-        raise TypeError(f"{text!r} among exact numbers")
-    above, _, below = text.partition("/")
-    return Fraction(_read_integer(above), _read_integer(below or "1"))
-
-
-def _read_array(given: list[Any]) -> Vector:
-    array = np.array(given, dtype=object)
-    flat = array.ravel().tolist()
-    if any(isinstance(x, list) for x in flat):
-        raise ValueError("a ragged array")
-    if any(isinstance(x, str) for x in flat) or not flat:
-        out = np.empty(array.shape, dtype=object)
-        out.ravel()[:] = [_read_fraction(x) for x in flat]
-        return out
-    return array.astype(float)
-
-
-def _read_value(given: Any) -> Any:
-    if isinstance(given, list):
-        return _read_array(given)
-    if isinstance(given, str):
-        return _read_fraction(given)
-    if isinstance(given, dict):
-        if given.keys() != {item.name for item in fields(SparseRows)}:
-            raise KeyError("fields of sparse rows")
-        return SparseRows(
-            _read_integers(given["indptr"], np.int64),
-            _read_integers(given["indices"], np.int64),
-            _read_array(given["data"]),
-            _read_integer(given["width"]),
-        )
-    return given
-
-
-def _read_integers(given: Any, kind: type) -> NDArray[Any]:
-    return np.array([_read_integer(x) for x in given], dtype=kind)
-
-
-def _read_instance(body: Mapping[str, Any]) -> Instance:
-    n_states, n_a, n_b = map(_read_integer, body["shape"])
-    read: dict[str, Any] = {
-        "shape": (n_states, n_a, n_b),
-        "indptr": _read_integers(body["indptr"], np.int64),
-        "indices": _read_integers(body["indices"], np.int64),
-        "data": np.array(body["data"], dtype=float),
-        "discount": float(body["discount"]),
-        "start": np.array(body["start"], dtype=float),
-        **{
-            name: tuple(map(str, body[name]))
-            for name in ("states", "leader_actions", "follower_actions")
-        },
-    }
-    if body["numerators"] is not None:
-        read |= {
-            "numerators": _read_integers(body["numerators"], object),
-            "denominators": _read_integers(body["denominators"], object),
-            "exact_discount": _read_fraction(body["exact_discount"]),
-            "exact_start": _read_array(body["exact_start"]),
-        }
-    return Instance(**{**body, **read})
+def positive(vector: Any) -> Fraction:
+    """Return the largest number of an array, or zero if none is positive."""
+    numbers: list[Fraction] = np.asarray(vector).ravel().tolist()
+    return max([Fraction(0), *numbers])

@@ -3,336 +3,264 @@
 For one half-space h the proof is a combination of the feasibility conditions. With the gaps
 ``C_t r + γ D_t V_t`` of episode t (C_t the part of the reward, zero for state rewards, and
 ``D_t = P_t − P_{t,b}``), which are zero for played actions and ≥ 0 for the others, and
-``(I − γ P_t) V_t = R̄_t r``, multipliers y_t (≥ 0 but for played actions) and z_t with
+``(I − γ P_t) V_t = R̄_t r``, multipliers y_t (≥ 0 but for played actions) and z_t give
 
-    γ D_tᵀ y_t = (I − γ P_t)ᵀ z_t,   h = Σ_t C_tᵀ y_t + R̄_tᵀ z_t
+    h·r = Σ y_t·gaps + e·r − Σ f_t·V_t,   e = h − Σ C_tᵀ y_t + R̄_tᵀ z_t,
+                                           f_t = γ D_tᵀ y_t − (I − γ P_t)ᵀ z_t.
 
-give ``h·r = Σ_t y_t·(gaps of episode t) ≥ 0`` for every feasible r. So do the duals of a linear
-program that minimises h·r. Multipliers in floats are repaired: the rows that they use, with the
-values eliminated, are thinned to independent ones, and h is solved for in these exactly.
+Where e and f vanish, h·r ≥ 0. Where they do not, let h sum to zero and subtract the least entry
+from r: its entries are then between 0 and its span σ, those of V between 0 and σ/(1−γ), so that
 
-The half-spaces may be those of a named set (`affine_halfspaces`, `cone_halfspaces`); then the
-claim speaks of that set.
+    h·r ≥ −η σ,   η = Σ e⁻ + Σ f⁺/(1−γ).
+
+`Inclusion` states half-spaces with their slack, `ClassInclusion` what those of Aff(ρ), or of a cone
+around it, say about the angle between a reward and the hypothesis ρ: η becomes a part of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
+from numpy.typing import NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions
-from iirl_opt.certificate.episodes import (
-    Episode,
-    combined,
-    explicit_rows,
-    on_reward,
-    policy_residuals,
-)
-from iirl_opt.certificate.halfspaces import affine_halfspaces, cone_halfspaces
-from iirl_opt.certificate.instance import Instance, Numbers, SparseRows, largest
-from iirl_opt.certificate.rewards import best, stacked
-from iirl_opt.errors import IIRLError, InvalidArgument
-from iirl_opt.exact.linear import NotRepaired, solve_near
-from iirl_opt.exact.numbers import as_fractions, as_reals
-from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.observation import Observation
+from iirl_opt.certificate.base import Certificate, Conditions, magnitude
+from iirl_opt.certificate.episodes import Episode, combined, on_reward
+from iirl_opt.certificate.form import above, up
+from iirl_opt.certificate.halfspaces import affine_halfspaces, centred, cone_halfspaces, cone_pairs
+from iirl_opt.certificate.instance import SparseRows, clamped, span
 
-__all__ = ["Inclusion", "inclusion"]
+__all__ = ["ClassInclusion", "Inclusion", "slacks", "tangent"]
 
+# Objects that are Fractions.
 Vector = NDArray[Any]
 
-# Multipliers below this share of the largest are rounding.
-ROUNDING = 1e-9
+THEOREM = "linear duality over Corollary 1 of the paper, with the factor γ"
+
+
+def slacks(
+    episodes: list[Episode], halfspaces: SparseRows, on_gaps: SparseRows, on_values: SparseRows
+) -> Iterator[Fraction]:
+    """Yield η for each half-space: by how much of a reward's span it may be left."""
+    n_states = episodes[0].pi2.shape[0] if episodes else halfspaces.width
+    joint = halfspaces.width != n_states
+    gamma = episodes[0].discount if episodes else Fraction(0)
+    for h, y, z in zip(halfspaces, on_gaps, on_values, strict=True):
+        left, onward = h, Fraction(0)
+        parts = max(len(episodes), 1)
+        gaps, states = np.split(y, parts), np.split(z, parts)
+        for episode, given, values in zip(episodes, gaps, states, strict=False):
+            if not given.any() and not values.any():
+                continue
+            free = episode.played.ravel()
+            weights = np.where(free, given, clamped(given))
+            flow = combined(episode, weights, values)
+            onward += sum((x for x in flow.tolist() if x > 0), Fraction(0))
+            left = left - on_reward(episode, weights, values, joint)
+        yield -sum((x for x in left.tolist() if x < 0), Fraction(0)) + onward / (1 - gamma)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Inclusion(Certificate):
-    """Every reward that explains the observations lies in the half-spaces ``h·r ≥ 0``.
+class _Proof(Certificate):
+    """Multipliers of half-spaces over the gaps and values of episodes."""
 
-    Attributes
-    ----------
-    pi1, pi2 : commitments (T, S, A) and responses (T, S, B).
-    halfspaces : k rows h, of width S for state rewards or S·A·B.
-    on_gaps : the multipliers y: k rows over the T·S·B gaps.
-    on_values : the multipliers z: k rows over the T·S values.
-    reward : the hypothesis (S,) if the half-spaces are those of a set around it, or None.
-    tan : None if the set is Aff(r), else tan θ of the cone.
-    """
-
-    kind: ClassVar[str] = "inclusion"
-    theorem: ClassVar[str] = "linear duality over Corollary 1 of the paper, with the factor γ"
+    theorem: ClassVar[str] = THEOREM
+    weaker_answer: ClassVar[bool] = True
+    forms: ClassVar[Mapping[str, str]] = {
+        "pi1": "weights",
+        "pi2": "weights",
+        "on_gaps": "rows",
+        "on_values": "rows",
+    }
 
     pi1: Vector
     pi2: Vector
-    halfspaces: SparseRows
     on_gaps: SparseRows
     on_values: SparseRows
-    reward: Vector | None = None
-    tan: float | Fraction | None = None
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         n_states, n_a, n_b = self.instance.shape
-        t = len(self.pi1)
-        shapes: dict[str, tuple[int, ...]] = {
+        k, t = self._count(), len(self.pi1)
+        return {
             "pi1": (t, n_states, n_a),
             "pi2": (t, n_states, n_b),
+            "on_gaps": (k, t * n_states * n_b),
+            "on_values": (k, t * n_states),
         }
-        if self.reward is not None:
-            shapes["reward"] = (n_states,)
-        if self.tan is not None:
-            shapes["tan"] = ()
-        return shapes
 
-    def _misfits(self) -> list[str]:
-        n_states, n_a, n_b = self.instance.shape
-        k, t = len(self.halfspaces), len(self.pi1)
-        widths = (n_states,) if self.reward is not None else (n_states, n_states * n_a * n_b)
-        sizes = {"on_gaps": t * n_states * n_b, "on_values": t * n_states}
-        wrong = [name for name, size in sizes.items() if not getattr(self, name).fits(k, size)]
-        if not any(self.halfspaces.fits(k, width) for width in widths):
-            wrong.append("halfspaces")
-        if self.tan is not None and self.reward is None:
-            wrong.append("an angle without a reward")
-        return super()._misfits() + wrong
+    def _count(self) -> int:
+        """Return the number of half-spaces."""
+        raise NotImplementedError
+
+    def _slacks(self, halfspaces: SparseRows) -> list[Fraction]:
+        pairs = zip(self.shares("pi1"), self.shares("pi2"), strict=True)
+        episodes = [Episode(self.instance, *pair) for pair in pairs]
+        return [*slacks(episodes, halfspaces, self.on_gaps, self.on_values)]
+
+    def _every(self) -> str:
+        return f"every reward that explains the {len(self.pi1)} observed responses"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inclusion(_Proof):
+    """Every reward that explains the observations lies in half-spaces, exactly or nearly.
+
+    Attributes
+    ----------
+    pi1, pi2 : weights, commitments (T, S, A) and responses (T, S, B).
+    halfspaces : k rows h, of width S for state rewards or S·A·B.
+    on_gaps : the multipliers y: k rows over the T·S·B gaps.
+    on_values : the multipliers z: k rows over the T·S values.
+    slack : ``h·r ≥ −slack · max|h| · span r``.
+    """
+
+    kind: ClassVar[str] = "inclusion"
+    forms: ClassVar[Mapping[str, str]] = {
+        **_Proof.forms,
+        "halfspaces": "rows",
+        "slack": "number",
+    }
+
+    halfspaces: SparseRows
+    slack: Fraction
+
+    def _shapes(self) -> Mapping[str, tuple[int, ...]]:
+        joint = self.halfspaces.width != self.instance.shape[0]
+        width = np.prod(self.instance.shape if joint else self.instance.shape[:1]).item()
+        return {**super()._shapes(), "halfspaces": (self._count(), width)}
+
+    def _count(self) -> int:
+        return len(self.halfspaces)
 
     def _words(self) -> str:
-        every = f"every reward that explains the {len(self.pi1)} observed responses"
-        if self.reward is None:
-            return f"{every} lies in the {len(self.halfspaces)} half-spaces h·r ≥ 0"
-        if self.tan is None:
-            return f"{every} is λ r + c with λ ≥ 0, for the stated reward r"
-        tan = as_reals(self.tan).item()
-        return (
-            f"{every} is constant, or its angle to the stated reward, both centred, has a "
-            f"tangent of at most {tan:.6g}"
-        )
+        count = f"the {len(self.halfspaces)} half-spaces"
+        if not self.slack:
+            return f"{self._every()} lies in {count} h·r >= 0"
+        bound = f"h·r >= -{up(self.slack)} · max|h| · span r"
+        return f"{self._every()} has {bound} for {count} h"
 
-    def _set(self) -> SparseRows | None:
-        """Return the half-spaces of the set that the claim speaks of, None if it names none."""
-        assert self.reward is not None
-        try:
-            if self.tan is None:
-                return affine_halfspaces(self.reward)
-            return cone_halfspaces(self.reward, self.tan)
-        except IIRLError:
-            return None
+    def proved(self) -> Fraction:
+        """Return the least `slack` that the other numbers prove of half-spaces that sum to zero."""
+        return max((eta / size for eta, size in self._measured() if eta), default=Fraction(0))
 
-    def _named(self, n: Numbers) -> Any:
-        """Return how far the half-spaces are from those of the named set, each scaled."""
-        if self.reward is None:
-            return 0
-        wanted = self._set()
-        if wanted is None or len(wanted) != len(self.halfspaces):
-            return np.inf
-        pairs = zip(wanted, self.halfspaces, strict=True)
-        unlike = ((n(x), n(y)) for x, y in pairs if not np.array_equal(x, y))
-        return largest([largest(np.abs(_unit(x) - _unit(y))) for x, y in unlike])
+    def _measured(self) -> list[tuple[Fraction, Fraction]]:
+        """Return η and max |h| of each half-space."""
+        sizes = [magnitude(h) for h in self.halfspaces]
+        return [*zip(self._slacks(self.halfspaces), sizes, strict=True)]
 
-    def _conditions(self, numbers: Numbers) -> Conditions:
-        n, n_states = numbers, numbers.shape[0]
-        pi1, pi2 = n(self.pi1), n(self.pi2)
-        episodes = [Episode(n, *pair) for pair in zip(pi1, pi2, strict=True)]
-        joint = self.halfspaces.width != n_states
-        worst: list[list[Any]] = [[0], [0], [0]]
-        for h, y, z in zip(self.halfspaces, self.on_gaps, self.on_values, strict=True):
-            left = n(h)
-            scale = largest(np.abs(left)) or 1
-            gaps, states = n(y).reshape(len(pi1), -1), n(z).reshape(len(pi1), -1)
-            for episode, weights, values in zip(episodes, gaps, states, strict=True):
-                flow = combined(episode, weights, values)
-                worst[0].append(largest(-weights[~episode.played.ravel()]) / scale)
-                worst[1].append(largest(np.abs(flow)) / scale)
-                left = left - on_reward(episode, weights, values, joint)
-            worst[2].append(largest(np.abs(left)) / scale)
-        names = (
-            "multipliers are not negative",
-            "the values cancel",
-            "the half-spaces are what is left",
-        )
+    def _conditions(self) -> Conditions:
+        totals = [abs(sum(h.tolist(), Fraction(0))) for h in self.halfspaces]
+        over = [eta - self.slack * size for eta, size in self._measured()]
         residuals = {
-            **policy_residuals("a commitment", pi1),
-            **policy_residuals("a response", pi2),
-            "the half-spaces are those of the set": self._named(n),
-            **{name: largest(found) for name, found in zip(names, worst, strict=True)},
+            "the half-spaces sum to zero": max(totals, default=Fraction(0)),
+            "the slack is no less than it is proved": max(over, default=Fraction(0)),
+            "the slack is not negative": -self.slack,
         }
         return Conditions(residuals, {})
 
 
-def _unit(vector: Vector) -> Vector:
-    return np.asarray(vector / (largest(np.abs(vector)) or 1))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassInclusion(_Proof):
+    """Every state reward that explains the observations is within an angle of one, or constant.
 
-
-def inclusion(
-    game: TwoAgentMDP,
-    observations: Sequence[Observation],
-    halfspaces: SparseRows | ArrayLike | None = None,
-    multipliers: Iterable[ArrayLike] | None = None,
-    *,
-    reward: ArrayLike | None = None,
-    tan: Any = None,
-) -> Inclusion:
-    """Return the proof that every reward that explains the observations lies in half-spaces.
-
-    Parameters
+    Attributes
     ----------
-    halfspaces : rows h over state rewards (k, S) or joint ones (k, S·A·B); by default those of
-        `reward`.
-    multipliers : for each half-space an array (T, S, B) of multipliers on the gaps, in floats from
-        the duals of a linear program, or exact; by default they are found by least squares over
-        all gaps, which is for small games.
-    reward : the hypothesis (S,); the claim is then that of its half-spaces.
-    tan : of the angle of the cone around `reward`; by default the set is Aff(r).
-
-    Raises
-    ------
-    InvalidArgument
-        A half-space is not proved, beyond rounding: names it.
-
-    **Cost** arithmetic: least squares and a rational system for each half-space over the gaps that
-    its multipliers use, and a linear system with S unknowns for each such gap.
+    pi1, pi2 : weights, commitments (T, S, A) and responses (T, S, B).
+    reward : the hypothesis ρ, (S,).
+    inner : None if the half-spaces are those of Aff(ρ), else the tangent of their cone.
+    on_gaps, on_values : the multipliers y and z, a row for each half-space.
+    tan : at least the tangent of the angle; 0 is the class itself.
     """
-    instance = Instance.of(game)
-    n_states, n_a, n_b = instance.shape
-    if halfspaces is None:
-        if reward is None:
-            raise InvalidArgument("halfspaces", "are missing", "rows, or a reward", None)
-        halfspaces = affine_halfspaces(reward) if tan is None else cone_halfspaces(reward, tan)
-    if not isinstance(halfspaces, SparseRows):
-        dense = np.atleast_2d(np.asarray(halfspaces))
-        halfspaces = SparseRows.of(dense, dense.shape[1])
-    widths = (n_states, n_states * n_a * n_b)
-    if halfspaces.width not in widths:
-        width = halfspaces.width
-        raise InvalidArgument("halfspaces", f"have width {width}", f"one of {widths}", width)
-    pi1, pi2, exact, why = stacked(instance, observations)
-    shape = (len(observations), n_states, n_b)
-    given: list[Vector] | None = None
-    if multipliers is not None:
-        given = [np.asarray(y) for y in multipliers]
-        if len(given) != len(halfspaces) or any(y.shape != shape for y in given):
-            sizes = sorted({y.shape for y in given})
-            allowed = f"{len(halfspaces)} arrays of shape {shape}"
-            raise InvalidArgument("multipliers", f"are {len(given)} of {sizes}", allowed, sizes)
 
-    angle: Fraction | None = None if tan is None else as_fractions(tan).item()
+    kind: ClassVar[str] = "class inclusion"
+    forms: ClassVar[Mapping[str, str]] = {
+        **_Proof.forms,
+        "reward": "array",
+        "inner": "number?",
+        "tan": "number",
+    }
 
-    def build(exact: bool, why: str) -> Inclusion:
-        n = Numbers(instance, exact)
-        parts = [Episode(n, n(a), n(b)) for a, b in zip(pi1, pi2, strict=True)]
-        search = _Search(parts, halfspaces.width, n_states)
-        rows = SparseRows.of(map(n, halfspaces), halfspaces.width)
-        both = [
-            search.find(f"halfspaces[{i}]", h, None if given is None else given[i])
-            for i, h in enumerate(rows)
-        ]
-        size = len(observations) * n_states
-        return Inclusion(
-            instance=instance,
-            pi1=n(pi1),
-            pi2=n(pi2),
-            halfspaces=rows,
-            on_gaps=SparseRows.of((y for y, _ in both), size * n_b),
-            on_values=SparseRows.of((z for _, z in both), size),
-            reward=None if reward is None else n(as_fractions(reward)),
-            tan=angle if exact or angle is None else float(angle),
-            inexact=why,
+    reward: Vector
+    inner: Fraction | None
+    tan: Fraction
+
+    def _shapes(self) -> Mapping[str, tuple[int, ...]]:
+        return {**super()._shapes(), "reward": self.instance.shape[:1]}
+
+    def _count(self) -> int:
+        size = len(self.reward)
+        if self.inner is not None:
+            return 1 if size == 2 else 2 * (size - 2)
+        basis = size - 1 if self._constant() else size - 2
+        return basis + (basis > 0) + (not self._constant())
+
+    def _constant(self) -> bool:
+        return bool((self.reward == self.reward[0]).all())
+
+    def _misfits(self) -> list[str]:
+        if self.reward.shape != self.instance.shape[:1]:
+            return ["reward is no state reward"]
+        if self.inner is not None and (self.inner <= 0 or self._constant()):
+            return ["there is no such cone"]
+        return super()._misfits()
+
+    def _words(self) -> str:
+        if self._constant():
+            return f"{self._every()} is constant"
+        if not self.tan:
+            return f"{self._every()} is λ r + c with λ >= 0, for the stated reward r"
+        return (
+            f"{self._every()} is constant, or its angle to the stated reward, both centred, has a "
+            f"tangent of at most {up(self.tan)}"
         )
 
-    found: Inclusion = best(build, exact, why)
-    if found._named(Numbers(instance, found.is_exact)) > ROUNDING:
-        raise InvalidArgument("halfspaces", "are not those of the reward", "none, or those", None)
-    if found.is_exact:  # then the search has solved for them
-        return found
-    outcome = found.check()
-    if not outcome:
-        unproved = f"are not proved ({outcome.reasons[0]})"
-        raise InvalidArgument("halfspaces", unproved, "what the observations imply", None)
-    return found
+    def halfspaces(self) -> SparseRows:
+        """Return the half-spaces that the multipliers prove."""
+        if self.inner is None:
+            return affine_halfspaces(self.reward)
+        return cone_halfspaces(self.reward, self.inner)
+
+    def missed(self) -> list[Fraction]:
+        """Return η of each half-space."""
+        return self._slacks(self.halfspaces())
+
+    def proved(self) -> bool:
+        """Return whether what the half-spaces are missed by leaves no larger tangent."""
+        return tangent(self.reward, self.inner, self.missed(), self.tan)
+
+    def _conditions(self) -> Conditions:
+        residuals = {
+            "the tangent is no less than it is proved": 0 if self.proved() else np.inf,
+            "the tangent is not negative": -self.tan,
+        }
+        return Conditions(residuals, {})
 
 
-class _Search:
-    """Looks for the multipliers of one half-space after another, and keeps the explicit rows."""
-
-    def __init__(self, episodes: Sequence[Episode], width: int, n_states: int) -> None:
-        self.episodes = episodes
-        self.joint = width != n_states
-        self.widths = (width, n_states)
-        self.known: dict[int, tuple[Vector, Vector]] = {}
-
-    def find(self, name: str, h: Vector, given: Vector | None) -> tuple[Vector, Vector]:
-        """Return y over the T·S·B gaps and z over the T·S values.
-
-        Raises
-        ------
-        NotExact
-            Exact ones were asked for and not found.
-        """
-        played = np.array([episode.played for episode in self.episodes], dtype=bool).ravel()
-        near = np.ones(played.size) if given is None else as_reals(given).ravel()
-        used = np.flatnonzero(np.abs(near) > ROUNDING * np.abs(near).max(initial=0.0))
-        rows, _ = self._rows(used)
-        used = used[(rows != 0).any(axis=1)]
-        exact = h.dtype == object
-        if exact and given is not None and given.dtype == object:
-            guess = as_fractions(given).ravel()[used]
-        else:
-            guess = _nonnegative(as_reals(self._rows(used)[0]), as_reals(h), played[used])
-        if not exact:
-            return self._spread(used, guess)
-        for thin in (True, False):
-            kept = guess != 0 if thin else np.ones(len(used), dtype=bool)
-            rows = self._rows(used[kept])[0]
-            found = solve_near(rows.T, h, guess[kept])
-            if found is not None and not (found[~played[used[kept]]] < 0).any():
-                return self._spread(used[kept], found)
-        raise NotRepaired(name, "the multipliers have no exact ones near them")
-
-    def _rows(self, used: NDArray[np.int64]) -> tuple[Vector, Vector]:
-        """Return the explicit rows of gaps, and what eliminates the values."""
-        each = self.episodes[0].pi2.size if self.episodes else 1
-        new = np.array([i for i in used if int(i) not in self.known], dtype=np.int64)
-        for t, episode in enumerate(self.episodes):
-            own = new[new // each == t]
-            if own.size:
-                pairs = zip(*explicit_rows(episode, own - t * each, joint=self.joint), strict=True)
-                self.known |= dict(zip(own.tolist(), pairs, strict=True))
-        rows, through = (
-            np.array([self.known[int(i)][part] for i in used]).reshape(len(used), width)
-            for part, width in enumerate(self.widths)
-        )
-        return rows, through
-
-    def _spread(self, used: NDArray[np.int64], y: Vector) -> tuple[Vector, Vector]:
-        """Return multipliers on some gaps as vectors over all gaps and over all values."""
-        exact = y.dtype == object
-        zero: Any = Fraction(0) if exact else 0.0
-        sizes = [episode.pi2.shape for episode in self.episodes]
-        n_states, n_b = sizes[0] if sizes else (0, 1)
-        on_gaps = np.full(len(sizes) * n_states * n_b, zero, dtype=y.dtype)
-        on_values = np.full((len(sizes), n_states), zero, dtype=y.dtype)
-        on_gaps[used] = y
-        for i, weight, through in zip(used, y, self._rows(used)[1], strict=True):
-            on_values[i // (n_states * n_b)] += weight * through
-        return on_gaps, on_values.ravel()
+def tangent(reward: Vector, inner: Fraction | None, etas: list[Fraction], tan: Fraction) -> bool:
+    """Return whether half-spaces left by at most η·span allow no tangent above `tan`."""
+    if (reward == reward[0]).all():
+        return 2 * sum(etas, Fraction(0)) < 1
+    w = centred(reward)
+    square = w @ w
+    if inner is None or len(reward) == 2:
+        total = sum(etas[:-1], Fraction(0))
+        back = 2 * etas[-1] ** 2 / square
+        across = 2 * (len(reward) - 2) * total**2 / span(reward) ** 2
+        inside = inner is None or inner + above(across) <= tan
+        return back + across < 1 and across <= tan**2 * (1 - across) and inside
+    across, back = Fraction(0), None
+    pairs = cone_pairs(reward, inner)
+    for (phi, t), both in zip(pairs, _twos(etas), strict=True):
+        across += 2 * max(both) ** 2 / (phi @ phi)
+        behind = sum(both) ** 2 / (2 * t**2 * square)
+        back = behind if back is None else min(back, behind)
+    assert back is not None
+    return across + back < 1 and inner + above(across * (1 + tan**2)) <= tan
 
 
-def _nonnegative(rows: Vector, h: Vector, free: NDArray[np.bool_]) -> Vector:
-    """Return multipliers of independent rows that come nearest to h; `free` ones have any sign."""
-    if not len(rows):
-        return np.zeros(0)
-    scale = np.abs(rows).max(axis=1)
-    both = np.concatenate([rows, -rows[free]]) / np.concatenate([scale, scale[free]])[:, None]
-    size = np.abs(h).max() or 1.0
-    try:
-        found, _ = nnls(both.T, h / size)
-    except RuntimeError:  # it did not converge
-        found = np.zeros(len(both))
-    found[found < ROUNDING * found.max()] = 0.0
-    found[np.flatnonzero(free)] -= found[len(rows) :]
-    return np.asarray(size * found[: len(rows)] / scale)
+def _twos(numbers: list[Fraction]) -> Iterator[tuple[Fraction, Fraction]]:
+    return (pair for i, pair in enumerate(pairwise(numbers)) if i % 2 == 0)

@@ -1,37 +1,37 @@
-"""The game that a certificate carries, and its numbers in one arithmetic or the other.
+"""The game that a certificate carries, in exact numbers.
 
-`Instance` holds a kernel in floats and, where the game has them, the exact numbers whose image they
-are. `Numbers` reads it, and the fields of a certificate, as floats or as Fractions.
+Kernel rows, the start and policies are *weights*: numbers ≥ 0 that mean their shares of their sum.
+So floats that sum to one only up to rounding are a distribution, too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.exact.numbers import as_fractions, as_reals
-from iirl_opt.exact.rows import ExactRows, FloatRows
-from iirl_opt.game.kernel import Matrix, fingerprint
+from iirl_opt.certificate.form import read_array, read_integer, read_number, write
+from iirl_opt.exact.numbers import as_fractions, common
+from iirl_opt.exact.rows import ExactRows
+from iirl_opt.game.kernel import fingerprint
 from iirl_opt.game.mdp import TwoAgentMDP
 
-__all__ = ["Instance", "Numbers", "SparseRows", "is_finite", "largest", "zero_if"]
+__all__ = ["Instance", "SparseRows", "clamped", "distributions", "is_distribution", "span"]
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-# Numbers of the one arithmetic or the other: floats, or objects that are Fractions.
+# Objects that are Fractions.
 Vector = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """A sparse matrix with few numbers a row, floats or Fractions, in the layout of CSR."""
+    """A sparse matrix with few numbers a row, in the layout of CSR."""
 
     indptr: Integers
     indices: Integers
@@ -56,6 +56,24 @@ class SparseRows:
             width,
         )
 
+    @classmethod
+    def read(cls, given: Any) -> SparseRows:
+        """Return what ``{"width": n, "rows": [[[j, x], …], …]}`` says."""
+        if given.keys() != {"width", "rows"}:
+            raise KeyError("the keys of sparse rows")
+        indptr, indices, numbers = _read_pairs(given["rows"])
+        data = np.empty(len(numbers), dtype=object)
+        data[:] = [read_number(x) for x in numbers]
+        return cls(indptr, indices, data, read_integer(given["width"]))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the rows as JSON values."""
+        return {"width": self.width, "rows": _pairs(self.indptr, self.indices, self.data)}
+
+    def exact(self) -> SparseRows:
+        """Return the rows with Fractions in them."""
+        return SparseRows(self.indptr, self.indices, as_fractions(self.data), self.width)
+
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.indptr) - 1
@@ -63,18 +81,52 @@ class SparseRows:
     def __iter__(self) -> Iterator[Vector]:
         return (self.row(i) for i in range(len(self)))
 
+    def entries(self, index: int) -> list[tuple[int, Fraction]]:
+        """Return the columns and numbers of one row."""
+        span = slice(self.indptr[index], self.indptr[index + 1])
+        return [*zip(self.indices[span].tolist(), self.data[span].tolist(), strict=True)]
+
     def row(self, index: int) -> Vector:
         """Return one row as a dense vector."""
-        span = slice(self.indptr[index], self.indptr[index + 1])
-        zero = Fraction(0) if self.data.dtype == object else 0.0
-        out = np.full(self.width, zero, dtype=self.data.dtype)
-        out[self.indices[span]] = self.data[span]
+        out = np.full(self.width, Fraction(0), dtype=object)
+        for j, x in self.entries(index):
+            out[j] = x
+        return out
+
+    def times(self, vector: Vector) -> Vector:
+        """Return the product with a vector."""
+        out = np.full(len(self), Fraction(0), dtype=object)
+        for i in range(len(self)):
+            out[i] = sum((x * vector[j] for j, x in self.entries(i)), Fraction(0))
+        return out
+
+    def transposed(self, weights: Vector) -> Vector:
+        """Return the sum of the rows, each times its weight."""
+        out = np.full(self.width, Fraction(0), dtype=object)
+        for i in np.flatnonzero(weights).tolist():
+            for j, x in self.entries(i):
+                out[j] += weights[i] * x
         return out
 
     def fits(self, n_rows: int, width: int) -> bool:
         """Return whether this is a matrix of a shape."""
-        layout = _is_layout(self.indptr, self.indices, self.data, n_rows, width)
-        return layout and self.width == width and is_finite(self.data)
+        return self.width == width and _is_layout(
+            self.indptr, self.indices, self.data, n_rows, width
+        )
+
+
+def _read_pairs(rows: Any) -> tuple[Integers, Integers, list[Any]]:
+    if not isinstance(rows, list):
+        raise TypeError("rows that are no list")
+    pairs = [(read_integer(j), x) for row in rows for j, x in row]
+    sizes = [0, *(len(row) for row in rows)]
+    indices = np.array([j for j, _ in pairs], dtype=np.int64)
+    return np.cumsum(sizes).astype(np.int64), indices, [x for _, x in pairs]
+
+
+def _pairs(indptr: Integers, indices: Integers, data: Vector) -> list[Any]:
+    entries = [*zip(indices.tolist(), write(data), strict=True)]
+    return [[[j, x] for j, x in entries[i:k]] for i, k in pairwise(indptr.tolist())]
 
 
 def _is_layout(indptr: Any, indices: Any, data: Any, n_rows: int, width: int) -> bool:
@@ -90,6 +142,23 @@ def _is_layout(indptr: Any, indices: Any, data: Any, n_rows: int, width: int) ->
     return bool(inside and ((np.diff(indices) > 0) | first[1:-1]).all())
 
 
+def clamped(vector: Vector) -> Vector:
+    """Return a vector with zero for what is negative."""
+    out = vector.copy()
+    out[out < 0] = Fraction(0)
+    return out
+
+
+def distributions(weights: Vector) -> Vector:
+    """Return weights (…, n) as shares of the sums over the last axis."""
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def is_distribution(weights: Vector) -> bool:
+    """Return whether weights (…, n) are not negative and have positive sums."""
+    return bool(np.all(weights >= 0) and np.all(weights.sum(axis=-1) > 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A game as a certificate carries it: sparse rows ``(s·A + a)·B + b``, labels as text.
@@ -97,192 +166,114 @@ class Instance:
     Attributes
     ----------
     shape : (S, A, B).
-    indptr, indices, data : the kernel in CSR.
+    rows : the kernel, (S·A·B, S).
     discount, start : γ and the start distribution, (S,).
     states, leader_actions, follower_actions : labels.
     fingerprint : that of the game.
-    numerators, denominators : the exact kernel in the same layout, with one denominator a row;
-        None where the game has no exact numbers, as are the next two.
-    exact_discount, exact_start : γ and the start as Fractions.
     """
 
     shape: tuple[int, int, int]
-    indptr: Integers
-    indices: Integers
-    data: Array
-    discount: float
-    start: Array
+    rows: ExactRows
+    discount: Fraction
+    start: Vector
     states: tuple[str, ...]
     leader_actions: tuple[str, ...]
     follower_actions: tuple[str, ...]
     fingerprint: str
-    numerators: NDArray[Any] | None = None
-    denominators: NDArray[Any] | None = None
-    exact_discount: Fraction | None = None
-    exact_start: Vector | None = None
 
     @classmethod
     def of(cls, game: TwoAgentMDP) -> Instance:
-        """Return the instance of a game, with its exact numbers if it has them."""
-        rows: Any = sp.csr_array(game.matrix)
+        """Return the instance of a game."""
         n_states, n_a, n_b = game.shape
-        exact: dict[str, Any] = {}
-        # A probability too small for a float has no place in the layout of the float matrix.
-        if game.rational.rows.indices.size == rows.indices.size:
-            exact = {
-                "numerators": game.rational.rows.numerators.astype(object),
-                "denominators": game.rational.rows.denominators.astype(object),
-                "exact_discount": game.rational.discount,
-                "exact_start": as_fractions(np.array(game.rational.start, dtype=object)),
-            }
         return cls(
             (n_states, n_a, n_b),
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int64),
-            rows.data.copy(),
-            game.discount,
-            game.start.copy(),
+            game.rational.rows,
+            game.rational.discount,
+            as_fractions(np.array(game.rational.start, dtype=object)),
             tuple(str(name) for name in game.states),
             tuple(str(name) for name in game.leader_actions),
             tuple(str(name) for name in game.follower_actions),
             game.fingerprint,
-            **exact,
         )
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the exact numbers are there."""
-        return self.numerators is not None
+    @classmethod
+    def read(cls, body: Any) -> Instance:
+        """Return the instance of JSON values.
 
-    @property
-    def kernel(self) -> Matrix:
-        """The kernel, (S·A·B, S)."""
-        size = (math.prod(self.shape), self.shape[0])
-        return sp.csr_array((self.data, self.indices, self.indptr), shape=size)
+        Raises
+        ------
+        TypeError, ValueError, KeyError, AttributeError, OverflowError
+        """
+        names = ("states", "leader_actions", "follower_actions")
+        keys = {"shape", "kernel", "discount", "start", *names, "fingerprint"}
+        if body.keys() != keys:
+            raise KeyError(f"keys of the instance {sorted(body.keys() ^ keys)}")
+        labels = [tuple(body[name]) for name in names]
+        texts = [text for kind in labels for text in kind] + [body["fingerprint"]]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a label that is no text")
+        shape = tuple(map(read_integer, body["shape"]))
+        if len(shape) != 3 or min(shape) < 1:
+            raise ValueError(f"shape {shape}")
+        indptr, indices, numbers = _read_pairs(body["kernel"])
+        weights = list(map(read_integer, numbers))
+        totals = [sum(weights[i:j]) for i, j in pairwise(indptr.tolist())]
+        numerators = np.array([*weights, None], dtype=object)[:-1]
+        denominators = np.array([*totals, None], dtype=object)[:-1]
+        width = shape[0]
+        start = read_array(body["start"])
+        if start.ndim != 1 or not is_distribution(start):
+            raise ValueError("a start that is no distribution")
+        return cls(
+            (shape[0], shape[1], shape[2]),
+            ExactRows(indptr, indices, numerators, denominators, width),
+            read_number(body["discount"]),
+            distributions(start),
+            labels[0],
+            labels[1],
+            labels[2],
+            body["fingerprint"],
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the instance as JSON values."""
+        whole, _ = common(self.start)
+        divisor = math.gcd(*whole.tolist()) or 1
+        return {
+            "shape": list(self.shape),
+            "kernel": _pairs(self.rows.indptr, self.rows.indices, self.rows.numerators),
+            "discount": write(self.discount),
+            "start": write(whole // divisor),
+            "states": list(self.states),
+            "leader_actions": list(self.leader_actions),
+            "follower_actions": list(self.follower_actions),
+            "fingerprint": self.fingerprint,
+        }
 
     def misfits(self) -> list[str]:
         """Return the fields whose form makes no game."""
-        n_states, n_a, n_b = self.shape
-        n_rows = n_states * n_a * n_b
+        n_rows = math.prod(self.shape)
         labels = (self.states, self.leader_actions, self.follower_actions)
-        exact = (self.numerators, self.denominators, self.exact_discount, self.exact_start)
+        rows = self.rows
         right = {
             "shape": min(self.shape) > 0,
-            "kernel": _is_layout(self.indptr, self.indices, self.data, n_rows, n_states),
-            "start": self.start.shape == (n_states,),
-            "floats": all(map(is_finite, (self.data, self.start, self.discount))),
+            "kernel": _is_layout(rows.indptr, rows.indices, rows.numerators, n_rows, self.shape[0])
+            and all(n > 0 for n in rows.numerators.tolist())
+            and all(n > 0 for n in rows.denominators.tolist()),
+            "start": self.start.shape == self.shape[:1],
             "labels": tuple(map(len, labels)) == self.shape,
-            "exact numbers": all(part is None for part in exact)
-            or (
-                all(part is not None for part in exact)
-                and _shape(self.numerators) == self.data.shape
-                and _shape(self.denominators) == (n_rows,)
-                and min(np.asarray(self.denominators)) > 0
-                and _shape(self.exact_start) == (n_states,)
-            ),
+            "discount": 0 <= self.discount < 1,
         }
         return [f"the {name}" for name, fits in right.items() if not fits]
 
-    def residuals(self, exact: bool) -> dict[str, Any]:
-        """Return how far this is from a game whose fingerprint is the stated one."""
-        csr = (self.indptr, self.indices, self.data)
-        same = fingerprint(self.shape, csr, self.discount, self.start) == self.fingerprint
-        found: dict[str, Any] = {"the fingerprint is that of the instance": zero_if(same)}
-        if self.is_exact:
-            found["the floats are the image of the exact numbers"] = zero_if(self._is_image())
-        sums, data, discount, start = self._parts(exact)
-        return found | {
-            "rows of the kernel sum to one": largest(np.abs(sums - 1)),
-            "probabilities are not negative": largest(-data),
-            "the discount is in [0, 1)": zero_if(0 <= discount < 1),
-            "the start sums to one": abs(start.sum() - 1),
-            "the start is not negative": largest(-start),
-        }
+    def residuals(self) -> dict[str, Any]:
+        """Return whether the fingerprint is that of the game."""
+        same = fingerprint(self.shape, self.rows, self.discount, self.start) == self.fingerprint
+        return {"the fingerprint is that of the instance": 0 if same else math.inf}
 
-    def _parts(self, exact: bool) -> tuple[Vector, Vector, Any, Vector]:
-        """Return the sums of the rows, the entries up to scale, the discount and the start."""
-        if not exact:
-            sums = np.asarray(self.kernel.sum(axis=1)).ravel()
-            return sums, self.data, self.discount, self.start
-        assert self.numerators is not None
-        assert self.denominators is not None
-        assert self.exact_start is not None
-        totals = np.zeros(len(self.denominators), dtype=object)
-        np.add.at(totals, np.repeat(np.arange(len(totals)), np.diff(self.indptr)), self.numerators)
-        off = np.flatnonzero(totals != self.denominators)
-        sums = np.array([Fraction(1)] * (not len(off)) + [Fraction(2)] * len(off), dtype=object)
-        return sums, self.numerators, self.exact_discount, self.exact_start
-
-    def _is_image(self) -> bool:
-        assert self.numerators is not None
-        assert self.denominators is not None
-        below = np.repeat(self.denominators, np.diff(self.indptr))
-        image = np.array([_quotient(a, b) for a, b in zip(self.numerators, below, strict=True)])
-        return bool(
-            np.array_equal(image, self.data)
-            and as_reals(np.array(self.exact_discount, dtype=object)) == self.discount
-            and np.array_equal(as_reals(self.exact_start), self.start)
-        )
-
-
-def is_finite(numbers: Any) -> bool:
-    """Return whether these are numbers, exact or finite."""
-    if not isinstance(numbers, np.ndarray):
-        return type(numbers) in (int, Fraction) or (
-            isinstance(numbers, float) and math.isfinite(numbers)
-        )
-    return numbers.dtype == object or bool(np.isfinite(numbers).all())
-
-
-def _shape(array: Any) -> tuple[int, ...]:
-    return np.shape(array)
-
-
-def _quotient(above: int, below: int) -> float:
-    return above / below if above <= below else math.inf
-
-
-def zero_if(holds: bool) -> float:
-    return 0.0 if holds else math.inf
-
-
-def largest(vector: Any) -> Any:
-    """Return the largest number of an array, or zero."""
-    return np.asarray(vector).max(initial=0)
-
-
-class Numbers:
-    """A game and the fields of its certificate in one arithmetic, floats or Fractions.
-
-    Attributes
-    ----------
-    exact : whether they are Fractions.
-    rows : the kernel, (S·A·B, S).
-    discount, start : γ and the start distribution.
-    """
-
-    def __init__(self, instance: Instance, exact: bool) -> None:
-        self.exact = exact
-        self.shape = instance.shape
-        self.rows: Any
-        if exact:
-            assert instance.exact_discount is not None
-            self.discount: Any = instance.exact_discount
-            self.start: Vector = np.asarray(instance.exact_start)
-            self.rows = ExactRows(
-                instance.indptr,
-                instance.indices,
-                np.asarray(instance.numerators),
-                np.asarray(instance.denominators),
-                instance.shape[0],
-            )
-        else:
-            self.discount, self.start = instance.discount, instance.start
-            self.rows = FloatRows(instance.kernel)
-
-    def __call__(self, given: Any) -> Vector:
-        """Return numbers of a certificate in this arithmetic."""
-        return as_fractions(given) if self.exact else as_reals(given)
+    def taken(self, measure: Vector) -> Vector:
+        """Return the sums of a measure (S·A·B,) over the choices of each state."""
+        return np.asarray(measure.reshape(self.shape[0], -1).sum(axis=1))
 
     def leave(self, values: Vector) -> Vector:
         """Return ``(E − γP) V``, (S·A·B,)."""
@@ -291,17 +282,28 @@ class Numbers:
 
     def flow(self, measure: Vector) -> Vector:
         """Return ``(E − γP)ᵀ μ``, (S,)."""
-        taken = measure.reshape(self.shape[0], -1).sum(axis=1)
-        return np.asarray(taken - self.discount * self.rows.transposed(measure))
+        return np.asarray(self.taken(measure) - self.discount * self.rows.transposed(measure))
 
-    def chain(self, joint: Vector) -> Any:
+    def chain(self, joint: Vector) -> ExactRows:
         """Return the rows (S, S) under a joint policy (S, A, B)."""
         n_states = self.shape[0]
         at = np.arange(math.prod(self.shape)).reshape(n_states, -1)
         return self.rows.mixed(joint.reshape(n_states, -1), at)
 
-    def follower(self, pi1: Vector) -> Any:
+    def follower(self, pi1: Vector) -> ExactRows:
         """Return the rows (S·B, S) that a commitment (S, A) leaves to the follower."""
         n_states, n_a, n_b = self.shape
         at = np.arange(n_states * n_a * n_b).reshape(self.shape).swapaxes(1, 2)
         return self.rows.mixed(np.repeat(pi1, n_b, axis=0), at.reshape(-1, n_a))
+
+    def over_choices(self, reward: Vector) -> Vector:
+        """Return a reward (S,) or (S, A, B) as a vector (S·A·B,)."""
+        if reward.ndim == 3:
+            return reward.ravel()
+        return np.repeat(reward, self.shape[1] * self.shape[2])
+
+
+def span(reward: Iterable[Any]) -> Fraction:
+    """Return the difference of the largest and the least number."""
+    numbers = cast("list[Fraction]", np.asarray(reward).ravel().tolist())
+    return max(numbers) - min(numbers)

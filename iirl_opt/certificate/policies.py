@@ -1,8 +1,7 @@
 """Proofs that a joint policy, or a commitment with its response, is not optimal.
 
-Another policy is worth no less from any state and more from one. Both are evaluated: values that
-violate ``V = r_π + γ P_π V`` by ρ are wrong by at most ρ/(1−γ), which the margin takes into
-account.
+Another policy is worth more from some state. Both are evaluated: values that violate
+``V = r_π + γ P_π V`` by ρ are wrong by at most ρ/(1−γ), which the gain takes into account.
 """
 
 from __future__ import annotations
@@ -15,36 +14,46 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions
-from iirl_opt.certificate.episodes import policy_residuals
-from iirl_opt.certificate.instance import Instance, Numbers, largest
-from iirl_opt.certificate.rewards import best, outside, read_reward
+from iirl_opt.certificate.base import Certificate, Conditions, positive
+from iirl_opt.certificate.form import down
+from iirl_opt.certificate.given import joint_weights, read_reward
+from iirl_opt.certificate.instance import Instance
+from iirl_opt.certificate.near import sums
 from iirl_opt.errors import InvalidPolicy
-from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import as_reals
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import check_policy, joint_policy, rational_policy
 
 __all__ = ["PolicyImprovement", "policy_improvement"]
 
+# Objects that are Fractions.
 Vector = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PolicyImprovement(Certificate):
-    """A joint policy is not optimal: another is worth more from a state, and never less.
+    """A joint policy is not optimal: another is worth more from a state.
 
     Attributes
     ----------
     reward : (S,) or (S, A, B).
-    old, new : the joint policies, (S, A, B).
-    old_values, new_values : (S,).
-    state : position of the state with the largest gain.
-    gain : there.
+    old, new : the joint policies, weights (S, A, B).
+    old_values, new_values : near their values, (S,).
+    state : position of a state.
+    gain : how much more the new one is worth there, at least.
     """
 
     kind: ClassVar[str] = "policy improvement"
     theorem: ClassVar[str] = "evaluation of both policies"
+    forms: ClassVar[Mapping[str, str]] = {
+        "reward": "array",
+        "old": "weights",
+        "new": "weights",
+        "old_values": "array",
+        "new_values": "array",
+        "state": "integer",
+        "gain": "number",
+    }
 
     reward: Vector
     old: Vector
@@ -52,59 +61,51 @@ class PolicyImprovement(Certificate):
     old_values: Vector
     new_values: Vector
     state: int
-    gain: float | Fraction
+    gain: Fraction
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         shape = self.instance.shape
         one = shape[:1]
         return {
-            "reward": shape if np.ndim(self.reward) == 3 else one,
+            "reward": shape if self.reward.ndim == 3 else one,
             "old": shape,
             "new": shape,
             "old_values": one,
             "new_values": one,
-            "state": (),
-            "gain": (),
         }
+
+    def _flat(self, name: str, value: Vector) -> Vector:
+        return value.reshape(len(value), -1)
 
     def _misfits(self) -> list[str]:
-        return super()._misfits() + outside(self, {"state": self.instance.shape[0]})
+        outside = [] if 0 <= self.state < self.instance.shape[0] else ["state is none"]
+        return super()._misfits() + outside
 
     def _words(self) -> str:
-        gain = as_reals(self.gain).item()
         return (
-            f"the old policy is not optimal: the new one is worth {gain:.6g} more from "
-            f"{self.instance.states[self.state]} and no less from any other state"
+            f"the old policy is not optimal: from {self.instance.states[self.state]} the new one "
+            f"is worth at least {down(self.gain)} more"
         )
 
-    def _conditions(self, numbers: Numbers) -> Conditions:
-        n = numbers
-        reward, old, new = n(self.reward), n(self.old), n(self.new)
-        old_values, new_values = n(self.old_values), n(self.new_values)
-        errors = [
-            largest(np.abs(_errors(n, reward, policy, values)))
-            for policy, values in ((old, old_values), (new, new_values))
-        ]
-        gains = new_values - old_values
-        residuals = {
-            **policy_residuals("the old policy", old.reshape(len(old), -1)),
-            **policy_residuals("the new policy", new.reshape(len(new), -1)),
-            "the old values are those of the policy": errors[0],
-            "the new values are those of the policy": errors[1],
-            "no state is worth less": largest(-gains),
-            "the gain is the stated one": abs(gains[self.state] - n(self.gain)[()]),
-        }
-        doubt = (errors[0] + errors[1]) / (1 - n.discount)
-        return Conditions(residuals, {"a state is worth more": gains[self.state] - doubt})
+    def proved(self) -> Fraction:
+        """Return the largest `gain` that the other numbers prove."""
+        doubt = Fraction(0)
+        for name, values, sign in (("old", self.old_values, -1), ("new", self.new_values, 1)):
+            policy = self.shares(name)
+            chain = self.instance.chain(policy)
+            ahead = mean_reward(self.reward, policy) + self.instance.discount * chain.times(values)
+            doubt += positive(sign * (values - ahead))
+        gain: Fraction = self.new_values[self.state] - self.old_values[self.state]
+        return gain - doubt / (1 - self.instance.discount)
+
+    def _conditions(self) -> Conditions:
+        residuals = {"the gain is no larger than it is proved": self.gain - self.proved()}
+        return Conditions(residuals, {"the state is worth more": self.gain})
 
 
-def _mean(reward: Vector, policy: Vector) -> Vector:
+def mean_reward(reward: Vector, policy: Vector) -> Vector:
+    """Return ``r_π``, (S,), of a joint policy (S, A, B)."""
     return reward if reward.ndim == 1 else np.asarray((policy * reward).sum(axis=(1, 2)))
-
-
-def _errors(n: Numbers, reward: Vector, policy: Vector, values: Vector) -> Vector:
-    onward = n.discount * n.chain(policy).times(values)
-    return np.asarray(values - _mean(reward, policy) - onward)
 
 
 def policy_improvement(
@@ -113,9 +114,7 @@ def policy_improvement(
     old: ArrayLike | tuple[ArrayLike, ArrayLike],
     new: ArrayLike | tuple[ArrayLike, ArrayLike],
 ) -> PolicyImprovement:
-    """Return the proof that a policy is not optimal, because another is better.
-
-    Exact where the game is: rewards and policies in floats are read as decimals.
+    """Return the proof that a policy is not optimal, because another is worth more somewhere.
 
     Parameters
     ----------
@@ -125,58 +124,29 @@ def policy_improvement(
     Raises
     ------
     InvalidPolicy
-        The new policy is worth less from some state, or no more from any.
+        The new policy is worth no more from any state.
 
     **Cost** arithmetic: two linear systems with S unknowns.
     """
-    instance = Instance.of(game)
-    given = read_reward(game, reward)
-
-    def build(exact: bool, why: str) -> PolicyImprovement:
-        n = Numbers(instance, exact)
-        parts = [_joint(game, p, name, exact) for p, name in ((old, "old"), (new, "new"))]
-        values = [_values(n, n(given), part) for part in parts]
-        gains = values[1] - values[0]
-        state = int(np.argmax(gains))
-        return PolicyImprovement(
-            instance=instance,
-            reward=n(given),
-            old=parts[0],
-            new=parts[1],
-            old_values=values[0],
-            new_values=values[1],
-            state=state,
-            gain=gains[state] if exact else float(gains[state]),
-            inexact=why,
-        )
-
-    found: PolicyImprovement = best(build, instance.is_exact, "the game has no exact numbers")
-    outcome = found.check(exact=found.is_exact)
-    if not outcome:
-        problem = f"is no improvement ({outcome.reasons[0]})"
-        raise InvalidPolicy("new policy", problem, "one that is never worse", None)
-    return found
-
-
-def _joint(
-    game: TwoAgentMDP, policy: ArrayLike | tuple[ArrayLike, ArrayLike], name: str, exact: bool
-) -> Vector:
-    """Return a joint policy (S, A, B) in one arithmetic."""
-    what = f"the {name} policy"
-    if isinstance(policy, tuple):
-        pi1, pi2 = game.check_leader_policy(policy[0]), game.check_follower_policy(policy[1])
-        if exact:
-            return np.asarray(rational_policy(pi1)[:, :, None] * rational_policy(pi2)[:, None, :])
-        return joint_policy(pi1, pi2)
-    checked = check_policy(policy, game.shape, name=what, states=game.states)
-    return rational_policy(checked) if exact else checked
-
-
-def _values(n: Numbers, reward: Vector, policy: Vector) -> Vector:
-    """Return the values (S,) of a joint policy."""
-    system = np.eye(len(policy), dtype=int) - n.discount * n.chain(policy).dense()
-    if not n.exact:
-        return np.linalg.solve(system, _mean(reward, policy))
-    found = solve(system, _mean(reward, policy))
-    assert found is not None  # I − γP is never singular
-    return found
+    instance, r = Instance.of(game), read_reward(game, reward)
+    policies = [joint_weights(game, p, name) for p, name in ((old, "old"), (new, "new"))]
+    values = []
+    for policy in policies:
+        chain: ExactRows = instance.chain(policy)
+        values.append(sums(chain, instance.discount, mean_reward(r, policy)))
+    gains = values[1] - values[0]
+    state = int(np.argmax(gains))
+    parts: dict[str, Any] = {
+        "instance": instance,
+        "reward": r,
+        "old": policies[0],
+        "new": policies[1],
+        "old_values": values[0],
+        "new_values": values[1],
+        "state": state,
+    }
+    gain = PolicyImprovement(**parts, gain=gains[state]).proved()
+    if gain <= 0:
+        problem = f"is no improvement (the largest gain is {as_reals(gains[state]).item():.3g})"
+        raise InvalidPolicy("new policy", problem, "one that is worth more from a state", None)
+    return PolicyImprovement(**parts, gain=gain)

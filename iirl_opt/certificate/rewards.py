@@ -2,49 +2,41 @@
 
 A `Violation` names an action that would have been better than the response, or one that was played
 although it is worse: so the response is not optimal for the reward, whatever the tie rule. A
-`Witness` is a reward that explains every observation and lies outside a half-space: so the feasible
-set does not lie in it.
-
-The values in them are solutions of ``V = r̄ + γ P V``; floats that violate it by ρ are wrong by at
-most ρ/(1−γ), which the margin of a violation takes into account.
+`Witness` is a reward that explains every observation, exactly or nearly, and lies outside a
+half-space: so the feasible set does not lie in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions
-from iirl_opt.certificate.episodes import Episode, explicit_rows, policy_residuals
-from iirl_opt.certificate.instance import Instance, Numbers, largest
+from iirl_opt.certificate.base import Certificate, Conditions, magnitude, positive
+from iirl_opt.certificate.episodes import Episode, explicit_rows
+from iirl_opt.certificate.form import down, up
+from iirl_opt.certificate.given import read_reward, stacked
+from iirl_opt.certificate.instance import Instance, span
+from iirl_opt.certificate.near import in_units, rounded, sums
 from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import rational_policy
-from iirl_opt.game.values import check_reward
 from iirl_opt.observation import Observation
 
-__all__ = [
-    "Violation",
-    "Witness",
-    "best",
-    "outside",
-    "read_reward",
-    "stacked",
-    "violation",
-    "witness",
-]
+__all__ = ["Violation", "Witness", "violation", "witness"]
 
+# Objects that are Fractions.
 Vector = NDArray[Any]
 
 # A gap below this share of the largest reward counts as zero where exact numbers are looked for.
 TIGHT = 1e-9
+# A reward that loses more than this share of the span of its values explains nothing.
+LOST = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,21 +45,32 @@ class Violation(Certificate):
 
     Attributes
     ----------
-    episode : counted from 0.
+    episode : counted from 1.
     state, action : positions of the state and of the follower's action.
-    advantage : ``Q(s, b) − V(s)``: positive, or negative for an action that was played.
-    pi1, pi2 : commitment (S, A) and response (S, B).
+    advantage : at most ``Q(s, b) − V(s)`` where that is positive; at least that where it is
+        negative, for an action that was played.
+    pi1, pi2 : weights, commitment (S, A) and response (S, B).
     reward : (S,) or (S, A, B).
-    values : those of the response, (S,).
+    values : near those of the response, (S,).
     """
 
     kind: ClassVar[str] = "violation"
     theorem: ClassVar[str] = "policy improvement; paper, Theorem 1"
+    forms: ClassVar[Mapping[str, str]] = {
+        "episode": "integer",
+        "state": "integer",
+        "action": "integer",
+        "advantage": "number",
+        "pi1": "weights",
+        "pi2": "weights",
+        "reward": "array",
+        "values": "array",
+    }
 
     episode: int
     state: int
     action: int
-    advantage: float | Fraction
+    advantage: Fraction
     pi1: Vector
     pi2: Vector
     reward: Vector
@@ -75,169 +78,124 @@ class Violation(Certificate):
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         n_states, n_a, n_b = self.instance.shape
-        joint = np.ndim(self.reward) == 3
         return {
-            "episode": (),
-            "state": (),
-            "action": (),
-            "advantage": (),
             "pi1": (n_states, n_a),
             "pi2": (n_states, n_b),
-            "reward": self.instance.shape if joint else (n_states,),
+            "reward": self.instance.shape if self.reward.ndim == 3 else (n_states,),
             "values": (n_states,),
         }
 
     def _misfits(self) -> list[str]:
         n_states, _, n_b = self.instance.shape
-        limits = {"episode": 2**62, "state": n_states, "action": n_b}
-        return super()._misfits() + outside(self, limits)
+        right = {
+            "episode": self.episode >= 1,
+            "state": 0 <= self.state < n_states,
+            "action": 0 <= self.action < n_b,
+        }
+        return super()._misfits() + [
+            f"{name} is none" for name, holds in right.items() if not holds
+        ]
 
     def _words(self) -> str:
         known = self.instance
         state, action = known.states[self.state], known.follower_actions[self.action]
-        gain = as_reals(self.advantage).item()
-        better = f"would have been better by {gain:.6g}"
-        worse = f"was played though it is worse by {-gain:.6g}"
+        better = f"would have been better by at least {down(self.advantage)}"
+        worse = f"was played though it is worse by at least {down(-self.advantage)}"
         return (
             f"the reward does not explain the response of episode {self.episode}: in {state} "
-            f"the action {action} {better if gain > 0 else worse}"
+            f"the action {action} {better if self.advantage > 0 else worse}"
         )
 
-    def _conditions(self, numbers: Numbers) -> Conditions:
-        n, at = numbers, (self.state, self.action)
-        pi1, pi2, reward, values = map(n, (self.pi1, self.pi2, self.reward, self.values))
-        episode = Episode(n, pi1, pi2)
-        error = largest(np.abs(episode.errors(reward, values)))
-        advantage = -episode.gaps(reward, values)[at]
-        wrong = -advantage if advantage < 0 and episode.played[at] else advantage
-        residuals = {
-            **policy_residuals("the commitment", pi1),
-            **policy_residuals("the response", pi2),
-            "the values are those of the response": error,
-            "the advantage is the stated one": abs(advantage - n(self.advantage)[()]),
-        }
-        doubt = error * (1 + n.discount) / (1 - n.discount)
-        return Conditions(residuals, {"the response is not optimal": wrong - doubt})
+    def proved(self) -> tuple[Fraction, Fraction]:
+        """Return the least and the largest advantage that the action may have."""
+        episode = Episode(self.instance, self.shares("pi1"), self.shares("pi2"))
+        gamma = self.instance.discount
+        error = magnitude(episode.errors(self.reward, self.values))
+        doubt = error * (1 + gamma) / (1 - gamma)
+        advantage = -episode.gaps(self.reward, self.values)[self.state, self.action]
+        return advantage - doubt, advantage + doubt
+
+    def _conditions(self) -> Conditions:
+        least, most = self.proved()
+        residuals = {"the advantage is no larger than it is proved": self.advantage - least}
+        margin = self.advantage
+        if self.advantage < 0:
+            residuals = {"the advantage is no less than it is proved": most - self.advantage}
+            margin = -self.advantage if self.pi2[self.state, self.action] > 0 else Fraction(0)
+        return Conditions(residuals, {"the response is not optimal": margin})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Witness(Certificate):
-    """A reward explains every observation and lies outside a half-space.
+    """A reward explains every observation, exactly or nearly, and lies outside a half-space.
 
     Attributes
     ----------
-    pi1, pi2 : commitments (T, S, A) and responses (T, S, B).
+    pi1, pi2 : weights, commitments (T, S, A) and responses (T, S, B).
     reward : (S,) or (S, A, B).
     halfspace : h, of the shape of the reward.
-    margin : ``−h·r > 0``.
-    values : those of the responses, (T, S).
-    slack : by episode, the least of ``V(s) − Q(s, b)`` over actions that were not played, (T,).
+    margin : at most ``−h·r``.
+    values : near those of the responses, (T, S).
+    loss : at least what a response is worth less than the best, in the unit of the reward's span.
     """
 
     kind: ClassVar[str] = "witness"
     theorem: ClassVar[str] = "paper, Corollary 1, with the factor γ"
+    forms: ClassVar[Mapping[str, str]] = {
+        "pi1": "weights",
+        "pi2": "weights",
+        "reward": "array",
+        "halfspace": "array",
+        "margin": "number",
+        "values": "array",
+        "loss": "number",
+    }
 
     pi1: Vector
     pi2: Vector
     reward: Vector
     halfspace: Vector
-    margin: float | Fraction
+    margin: Fraction
     values: Vector
-    slack: Vector
+    loss: Fraction
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         n_states, n_a, n_b = self.instance.shape
-        reward = self.instance.shape if np.ndim(self.reward) == 3 else (n_states,)
-        t = np.size(self.slack)
+        reward = self.instance.shape if self.reward.ndim == 3 else (n_states,)
+        t = len(self.pi1)
         return {
             "pi1": (t, n_states, n_a),
             "pi2": (t, n_states, n_b),
             "reward": reward,
             "halfspace": reward,
-            "margin": (),
             "values": (t, n_states),
-            "slack": (t,),
         }
 
     def _words(self) -> str:
+        nearly = f"all but {up(self.loss)} of span r of " if self.loss else ""
         return (
-            f"the reward r explains all {len(self.pi1)} observed responses and lies outside the "
-            f"half-space h·r ≥ 0: h·r = {-as_reals(self.margin).item():.6g}"
+            f"the reward r explains {nearly}all {len(self.pi1)} observed responses and lies "
+            f"outside the half-space h·r >= 0: h·r <= {up(-self.margin)}"
         )
 
-    def _conditions(self, numbers: Numbers) -> Conditions:
-        n = numbers
-        pi1, pi2, reward, values = map(n, (self.pi1, self.pi2, self.reward, self.values))
-        halfspace, slack = n(self.halfspace), n(self.slack)
+    def proved(self) -> tuple[Fraction, Fraction | None]:
+        """Return the largest `margin` and the least `loss`; None for a constant that loses."""
+        worst, pairs = Fraction(0), zip(self.shares("pi1"), self.shares("pi2"), strict=True)
+        for (pi1, pi2), values in zip(pairs, self.values, strict=True):
+            episode = Episode(self.instance, pi1, pi2)
+            lost = positive(-episode.gaps(self.reward, values))
+            worst = max(worst, lost + positive(episode.errors(self.reward, values)))
+        unit = (1 - self.instance.discount) * span(self.reward)
+        margin = -sum((self.halfspace * self.reward).ravel().tolist(), Fraction(0))
+        return margin, worst / unit if unit else None if worst else Fraction(0)
+
+    def _conditions(self) -> Conditions:
+        margin, loss = self.proved()
         residuals = {
-            **policy_residuals("a commitment", pi1),
-            **policy_residuals("a response", pi2),
+            "the margin is no larger than it is": self.margin - margin,
+            "the loss is no less than it is proved": np.inf if loss is None else loss - self.loss,
         }
-        # Feasible rewards are a cone: what counts is a residual's share of the reward.
-        size = largest(np.abs(reward)) or 1
-        worst: list[list[Any]] = [[], [], [], []]
-        for t in range(len(pi1)):
-            episode = Episode(n, pi1[t], pi2[t])
-            gaps = episode.gaps(reward, values[t]) / size
-            free = gaps[~episode.played]
-            least = free.min() if free.size else 0
-            worst[0].append(largest(np.abs(episode.errors(reward, values[t]))) / size)
-            worst[1].append(largest(np.abs(gaps[episode.played])))
-            worst[2].append(largest(-free))
-            worst[3].append(abs(slack[t] / size - least))
-        names = (
-            "the values are those of the responses",
-            "played actions are the best",
-            "no action is better",
-            "the slack is the stated one",
-        )
-        residuals |= {name: largest(found) for name, found in zip(names, worst, strict=True)}
-        scale = size * (largest(np.abs(halfspace)) or 1)
-        beyond = -(halfspace * reward).sum()
-        residuals["the margin is the stated one"] = abs(beyond - n(self.margin)[()]) / scale
-        return Conditions(residuals, {"the reward is outside the half-space": beyond / scale})
-
-
-def outside(certificate: Certificate, limits: Mapping[str, int]) -> list[str]:
-    """Return the fields that are no position below their limit."""
-    return [
-        f"{name} is {getattr(certificate, name)!r}, not one of {limit}"
-        for name, limit in limits.items()
-        if type(getattr(certificate, name)) is not int
-        or not 0 <= getattr(certificate, name) < limit
-    ]
-
-
-def stacked(
-    instance: Instance, observations: Sequence[Observation]
-) -> tuple[Vector, Vector, bool, str]:
-    """Return commitments (T, S, A) and responses (T, S, B), whether they are exact, or why not."""
-    n_states, n_a, n_b = instance.shape
-    shapes = (len(observations), n_states, n_a), (len(observations), n_states, n_b)
-    floats = [
-        np.array(parts, dtype=float).reshape(shape)
-        for parts, shape in zip(
-            ([o.pi1 for o in observations], [o.pi2 for o in observations]), shapes, strict=True
-        )
-    ]
-    if not instance.is_exact:
-        return floats[0], floats[1], False, "the game has no exact numbers"
-    try:
-        names = ("a commitment", "a response")
-        exact = [
-            rational_policy(part.reshape(-1, part.shape[-1])).reshape(part.shape)
-            for part, name in zip(floats, names, strict=True)
-        ]
-    except NotExact as problem:
-        return floats[0], floats[1], False, str(problem)
-    return exact[0], exact[1], True, ""
-
-
-def read_reward(game: TwoAgentMDP, reward: ArrayLike) -> Vector:
-    """Return a reward as it was given, Fractions or floats, of a shape of the game."""
-    given = np.asarray(reward)
-    checked = check_reward(game, as_reals(given) if given.dtype == object else given)
-    return as_fractions(given) if given.dtype == object else checked
+        return Conditions(residuals, {"the reward is outside the half-space": self.margin})
 
 
 def violation(
@@ -247,17 +205,15 @@ def violation(
     state: int,
     action: int,
     *,
-    episode: int = 0,
+    episode: int = 1,
 ) -> Violation:
     """Return the proof that a reward does not explain a response.
-
-    Exact where the game is: rewards and policies in floats are read as decimals.
 
     Parameters
     ----------
     reward : (S,) or (S, A, B), floats or Fractions.
     state, action : positions of the state and of the follower's action.
-    episode : how the claim calls the observation.
+    episode : how the claim calls the observation, counted from 1.
 
     Raises
     ------
@@ -266,49 +222,32 @@ def violation(
 
     **Cost** arithmetic: one linear system with S unknowns.
     """
-    instance = Instance.of(game)
-    given = read_reward(game, reward)
+    instance, r = Instance.of(game), read_reward(game, reward)
     sizes = {"state": (state, game.n_states), "action": (action, game.n_follower_actions)}
     for name, (at, size) in sizes.items():
         if not 0 <= at < size:
             raise InvalidArgument(name, f"is {at}", f"0 … {size - 1}", at)
-    pi1, pi2, exact, why = stacked(instance, [observation])
-
-    def build(exact: bool, why: str) -> Violation:
-        n = Numbers(instance, exact)
-        one = Episode(n, n(pi1[0]), n(pi2[0]))
-        values = one.values(n(given))
-        advantage = -one.gaps(n(given), values)[state, action]
-        return Violation(
-            instance=instance,
-            episode=int(episode),
-            state=int(state),
-            action=int(action),
-            advantage=advantage if exact else float(advantage),
-            pi1=one.pi1,
-            pi2=one.pi2,
-            reward=n(given),
-            values=values,
-            inexact=why,
-        )
-
-    found: Violation = best(build, exact, why)
-    outcome = found.check(0.0, exact=found.is_exact)
-    if not outcome.margins["the response is not optimal"] > 0:
-        advantage = found.advantage
-        place = f"reward at {game.states[state]!r}, {game.follower_actions[action]!r}"
-        raise InvalidArgument(place, "explains the response", "one that does not", advantage)
-    return found
-
-
-def best(build: Callable[[bool, str], Any], exact: bool, why: str) -> Any:
-    """Return what is built in exact numbers if that succeeds, else in floats with the reason."""
-    if exact:
-        try:
-            return build(True, "")
-        except NotExact as problem:
-            why = str(problem)
-    return build(False, why)
+    pi1, pi2 = stacked(instance, [observation])
+    one = Episode(instance, pi1[0], pi2[0])
+    parts: dict[str, Any] = {
+        "instance": instance,
+        "episode": int(episode),
+        "state": int(state),
+        "action": int(action),
+        "pi1": pi1[0],
+        "pi2": pi2[0],
+        "reward": r,
+        "values": sums(one.chain, instance.discount, one.mean(r)),
+    }
+    least, most = Violation(**parts, advantage=Fraction(1)).proved()
+    advantage = least
+    if least <= 0:
+        advantage = most
+        if not (most < 0 and one.played[state, action]):
+            place = f"reward at {game.states[state]!r}, {game.follower_actions[action]!r}"
+            gap = as_reals(least).item()
+            raise InvalidArgument(place, "explains the response", "one that does not", gap)
+    return Violation(**parts, advantage=advantage)
 
 
 def witness(
@@ -319,9 +258,10 @@ def witness(
 ) -> Witness:
     """Return the proof that a reward explains all observations and lies outside a half-space.
 
-    A reward found in floating point is repaired: read as decimals; rounded; or moved to the
-    solution of the conditions that hold with equality. With one episode and a state reward the
-    values are repaired in its stead, and the reward follows from them without a linear system.
+    A reward that explains them only up to rounding, such as a solver finds, is repaired: rounded,
+    or moved to the solution of the conditions that hold with equality. With one episode and a state
+    reward the values are repaired in its stead, and the reward follows from them without a linear
+    system. Where that fails the claim states the loss.
 
     Parameters
     ----------
@@ -335,74 +275,67 @@ def witness(
 
     **Cost** arithmetic: T linear systems with S unknowns for every attempt.
     """
-    instance = Instance.of(game)
-    given = read_reward(game, reward)
-    h = np.asarray(halfspace)
+    instance, given = Instance.of(game), read_reward(game, reward)
+    h = as_fractions(halfspace)
     if h.shape != given.shape:
         raise InvalidArgument("halfspace", f"has shape {h.shape}", f"{given.shape}", h.shape)
-    pi1, pi2, exact, why = stacked(instance, observations)
+    pi1, pi2 = stacked(instance, observations)
+    episodes = [Episode(instance, *pair) for pair in zip(pi1, pi2, strict=True)]
 
-    def build(exact: bool, reward: Vector, values: Vector | None = None) -> Witness:
-        n = Numbers(instance, exact)
-        r = n(reward)
-        parts = [Episode(n, *map(n, pair)) for pair in zip(pi1, pi2, strict=True)]
-        v = [p.values(r) for p in parts] if values is None else [values]
-        free = [p.gaps(r, x)[~p.played] for p, x in zip(parts, v, strict=True)]
-        margin = -(n(h) * r).sum()
-        return Witness(
-            instance=instance,
-            pi1=n(pi1),
-            pi2=n(pi2),
-            reward=r,
-            halfspace=n(h),
-            margin=margin if exact else float(margin),
-            values=n(np.array(v).reshape(len(parts), game.n_states)),
-            slack=n(np.array([x.min() if x.size else 0 for x in free])),
-        )
+    def build(r: Vector, values: Vector | None = None) -> Witness:
+        v = [sums(e.chain, instance.discount, e.mean(r)) for e in episodes]
+        if values is not None:
+            v = [values]
+        parts: dict[str, Any] = {
+            "instance": instance,
+            "pi1": pi1,
+            "pi2": pi2,
+            "reward": r,
+            "halfspace": h,
+            "values": np.array(v, dtype=object).reshape(len(episodes), game.n_states),
+        }
+        margin, loss = Witness(**parts, margin=Fraction(1), loss=Fraction(0)).proved()
+        return Witness(**parts, margin=margin, loss=Fraction(1) if loss is None else loss)
 
-    floats = build(False, given)
-    outcome = floats.check()
-    if not outcome:
-        raise InvalidArgument("reward", f"is no witness ({outcome.reasons[0]})", "one", given)
-    if exact:
-        try:
-            for attempt in _repaired(floats, pi1, pi2):
-                found = build(True, *attempt)
-                if found.check(exact=True):
-                    return found
-            why = "no exact reward near the given one explains the observations"
-        except NotExact as problem:
-            why = str(problem)
-    return replace(floats, inexact=why)
+    first = build(given)
+    if first.margin <= 0 or first.loss * (1 - instance.discount) > LOST:
+        fault = f"loses {up(first.loss)} of its span" if first.margin > 0 else "has h·r ≥ 0"
+        raise InvalidArgument("reward", f"is no witness ({fault})", "one", reward)
+    if not first.loss:
+        return first
+    try:
+        for attempt in _repaired(first, episodes):
+            found = build(*attempt)
+            if found.margin > 0 and not found.loss:
+                return found
+    except NotExact:
+        pass  # then the loss is stated
+    return first
 
 
-def _repaired(floats: Witness, pi1: Vector, pi2: Vector) -> Iterator[tuple[Vector, ...]]:
-    """Yield rewards in exact numbers near the reward of a witness, with the values if known."""
-    reward = floats.reward
-    yield (as_fractions(reward),)
-    n = Numbers(floats.instance, exact=True)
-    size = np.abs(reward).max() or 1.0
-    if len(pi1) == 1 and reward.ndim == 1:
-        episode = Episode(n, pi1[0], pi2[0])
-        shifted = floats.values[0] - floats.values[0].min()
-        for values in _near_values(episode, np.round(shifted / size, 9), TIGHT):
-            onward = n.discount * episode.chain.times(values)
-            yield values - onward, values
+def _repaired(near: Witness, episodes: Sequence[Episode]) -> Iterator[tuple[Vector, ...]]:
+    """Yield rewards near that of a witness, with the values if known."""
+    unit = Fraction(2) ** in_units(near.reward)
+    reward = near.reward / unit
+    if len(episodes) == 1 and reward.ndim == 1:
+        values = (near.values[0] - min(near.values[0])) / unit
+        for v in _near_values(episodes[0], rounded(values, -30)):
+            onward = episodes[0].discount * episodes[0].chain.times(v)
+            yield unit * (v - onward), unit * v
         return
-    for digits in (3, 6, 9):
-        yield (as_fractions(np.round(reward / size, digits)),)
-    found = _of_tight_rows(floats, [Episode(n, *pair) for pair in zip(pi1, pi2, strict=True)])
+    for bits in (10, 20, 30):
+        yield (unit * rounded(reward.ravel(), -bits).reshape(reward.shape),)
+    found = _of_tight_rows(near, reward, episodes)
     if found is not None:
-        yield (found,)
+        yield (unit * found,)
 
 
-def _near_values(episode: Episode, values: Vector, tight: float) -> Iterator[Vector]:
-    """Yield exact values near floats whose gaps ``(P − P_b) V`` are zero where theirs are."""
-    yield as_fractions(values)
-    floats = episode.chain.times(as_fractions(values)), episode.follower.times(as_fractions(values))
+def _near_values(episode: Episode, values: Vector) -> Iterator[Vector]:
+    """Yield values near given ones whose gaps ``(P − P_b) V`` are zero where theirs nearly are."""
+    yield values
     n_b = episode.pi2.shape[1]
-    gaps = as_reals(np.repeat(floats[0], n_b) - floats[1])
-    wanted = np.flatnonzero((np.abs(gaps) < 10 * tight) | episode.played.ravel())
+    gaps = as_reals(np.repeat(episode.chain.times(values), n_b) - episode.follower.times(values))
+    wanted = np.flatnonzero((np.abs(gaps) < 10 * TIGHT) | episode.played.ravel())
     rows = episode.chain.dense()[wanted // n_b] - episode.follower.dense()[wanted]
     rows = rows[(rows != 0).any(axis=1)]
     found = solve_near(rows, np.full(len(rows), Fraction(0), dtype=object), values)
@@ -410,18 +343,15 @@ def _near_values(episode: Episode, values: Vector, tight: float) -> Iterator[Vec
         yield found
 
 
-def _of_tight_rows(floats: Witness, episodes: Sequence[Episode]) -> Vector | None:
-    """Return an exact reward near that of a witness for which its zero gaps are exactly zero."""
-    size = np.abs(floats.reward).max() or 1.0
+def _of_tight_rows(near: Witness, reward: Vector, episodes: Sequence[Episode]) -> Vector | None:
+    """Return a reward near that of a witness for which its nearly zero gaps are zero."""
     parts = []
     for t, episode in enumerate(episodes):
-        n = Numbers(floats.instance, exact=False)
-        same = Episode(n, floats.pi1[t], floats.pi2[t])
-        gaps = same.gaps(floats.reward, floats.values[t]) / size
+        gaps = as_reals(episode.gaps(near.reward, near.values[t]) / magnitude(near.reward))
         wanted = np.flatnonzero((np.abs(gaps) < TIGHT) | episode.played)
-        parts.append(explicit_rows(episode, wanted, joint=floats.reward.ndim == 3)[0])
+        parts.append(explicit_rows(episode, wanted, joint=reward.ndim == 3)[0])
     rows = np.concatenate(parts)
     rows = rows[(rows != 0).any(axis=1)]
     zero = np.full(len(rows), Fraction(0), dtype=object)
-    found = solve_near(rows, zero, (floats.reward / size).ravel())
-    return None if found is None else found.reshape(floats.reward.shape)
+    found = solve_near(rows, zero, reward.ravel())
+    return None if found is None else found.reshape(reward.shape)

@@ -140,6 +140,7 @@ class ExactRows:
         out = np.zeros(self.width, dtype=object)
         for row, weight in zip(used, scaled, strict=True):
             span = slice(self.indptr[row], self.indptr[row + 1])
+            # As objects, whose products overflow nothing.
             out[self.indices[span]] += weight * self.numerators[span].astype(object)
         return over(out.tolist(), [total] * self.width)
 

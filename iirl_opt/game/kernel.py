@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -82,22 +82,24 @@ def kernel_array(kernel: Any) -> Any:
 
 
 def fingerprint(
-    shape: tuple[int, ...],
-    csr: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    discount: float,
-    start: NDArray[np.float64],
+    shape: tuple[int, ...], rows: ExactRows, discount: Fraction, start: Iterable[Fraction]
 ) -> str:
-    """Return the SHA-256 of a model's canonical arrays; `csr` is (indptr, indices, data)."""
-    indptr, indices, data = csr
-    parts = (
-        np.array(shape, dtype="<i8"),
-        indptr.astype("<i8"),
-        indices.astype("<i8"),
-        data.astype("<f8"),
-        np.array([discount], dtype="<f8"),
-        start.astype("<f8"),
-    )
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+    """Return the SHA-256 of a model's exact numbers in canonical form.
+
+    Equal models have equal fingerprints, whatever types they were given in. The form is written
+    down in ``docs/certificate_format.rst``.
+    """
+    lines = [
+        " ".join(f"{n:x}" for n in shape),
+        f"{discount.numerator:x}/{discount.denominator:x}",
+        " ".join(f"{p.numerator:x}/{p.denominator:x}" for p in start),
+    ]
+    columns, weights = rows.indices.tolist(), rows.numerators.tolist()
+    for i, j in pairwise(rows.indptr.tolist()):
+        common = math.gcd(*weights[i:j]) or 1
+        entries = sorted(zip(columns[i:j], weights[i:j], strict=True))
+        lines.append(" ".join(f"{k:x}:{n // common:x}" for k, n in entries if n))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def kernel_shape(kernel: Any, actions: Sequence[Any]) -> tuple[int, ...]:

@@ -187,12 +187,9 @@ class _Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of kernel, discount and start distribution as canonical arrays; not of labels."""
-        csr = sp.csr_array(self.matrix, copy=True)
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-        parts = (csr.indptr, csr.indices, csr.data)
-        return fingerprint(self.shape, parts, self.discount, self.start)
+        """SHA-256 of the exact kernel, discount and start distribution; not of labels."""
+        exact = self.rational
+        return fingerprint(self.shape, exact.rows, exact.discount, exact.start)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

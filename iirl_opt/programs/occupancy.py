@@ -30,9 +30,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate import Infeasibility, Instance, Optimality
+from iirl_opt.certificate import Certificate, Optimality, Side, certify, infeasibility, optimality
 from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
-from iirl_opt.errors import Infeasible
+from iirl_opt.errors import Infeasible, InvalidArgument
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, split
@@ -92,6 +92,11 @@ class _Side(NamedTuple):
         )
         return cls(rows, np.concatenate(prices), np.concatenate(equal_prices))
 
+    def stated(self) -> Side:
+        """Return the constraints and multipliers as those of a certificate."""
+        rows = self.rows
+        return Side(rows.rows, rows.bounds, rows.equal, rows.right, self.prices, self.equal_prices)
+
 
 @dataclass(frozen=True, eq=False)
 class OccupancySolution:
@@ -122,24 +127,14 @@ class OccupancySolution:
 
     @property
     def certificate(self) -> Optimality:
-        """The proof that no measure within the constraints earns more, for anyone to check.
+        """The proof of what any policy within the constraints earns at most, and this one at least.
 
-        In floating point; its `repair` looks for exact numbers.
+        Of the policy as it is; with side constraints of one that is moved by rounding, so that it
+        meets them exactly, where there is one. **Cost** arithmetic: see `optimality`.
         """
-        side = self.side
-        return Optimality(
-            instance=Instance.of(self.game),
-            rows=side.rows.rows,
-            bounds=side.rows.bounds,
-            equal=side.rows.equal,
-            right=side.rows.right,
-            values=self.state_prices,
-            prices=side.prices,
-            equal_prices=side.equal_prices,
-            reward=self.reward,
-            measure=self.measure.ravel(),
-            value=self.value,
-        )
+        rows = self.side.rows
+        side = self.side.stated() if len(rows.rows) + len(rows.equal) else None
+        return optimality(self.game, self.reward.reshape(self.game.shape), self.joint_policy, side)
 
     @property
     def visited(self) -> NDArray[np.bool_]:
@@ -167,6 +162,11 @@ class OccupancySolution:
             The policy is correlated: names the state and the correlation.
         """
         return split(self.joint_policy, tolerance=tolerance, states=self.game.states)
+
+
+@certify.register
+def _(answer: OccupancySolution) -> Certificate:
+    return answer.certificate
 
 
 @checked(game=GAME)
@@ -278,21 +278,13 @@ class OccupancyMeasure:
 
     def _infeasibility(
         self, subject_to: Sequence[cp.Constraint], farkas: Mapping[str, Array]
-    ) -> Infeasibility:
-        """Return the Farkas ray as a certificate, scaled so that it pays −1."""
+    ) -> Certificate | None:
+        """Return the Farkas ray as a certificate, or None where it proves nothing."""
         side = _Side.of(subject_to, self.variable, farkas)
-        paid = self.game.start @ farkas["flow"]
-        paid += side.rows.bounds @ side.prices + side.rows.right @ side.equal_prices
-        return Infeasibility(
-            instance=Instance.of(self.game),
-            rows=side.rows.rows,
-            bounds=side.rows.bounds,
-            equal=side.rows.equal,
-            right=side.rows.right,
-            values=farkas["flow"] / -paid,
-            prices=side.prices / -paid,
-            equal_prices=side.equal_prices / -paid,
-        )
+        try:
+            return infeasibility(self.game, side.stated(), farkas["flow"])
+        except InvalidArgument:
+            return None
 
     def _row(self, quantity: ArrayLike) -> Array:
         q = check_reward(self.game, quantity)

@@ -255,7 +255,7 @@ def regret_bound(
         pi1=play.pi1,
         pi2=play.pi2,
         seen=seen,
-        upper=ceiling.upper,
+        upper=max(ceiling.upper, witness.regret),
         lower=witness.regret,
         reward=witness.reward.reshape(play.reward_shape),
         linear=ceiling.linear,

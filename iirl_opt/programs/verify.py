@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate import certify
 from iirl_opt.checks import POSITIVE, array_of_floats, checked, is_a
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import is_sparse
@@ -33,6 +34,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation, observe
 from iirl_opt.programs.affine import Environment, affine_halfspaces, check_hypothesis, is_constant
+from iirl_opt.programs.proof import certificate_of
 from iirl_opt.programs.rewards import FEASIBLE, ZERO, AffineClass, FeasibleRewards, Violation
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
@@ -271,6 +273,9 @@ class VerificationReport:
         angle = "" if self.angle is None else f" within {self.angle:.3g} rad"
         lines = [f"{self.verdict.name.lower()}{angle}: {self.evidence}"]
         return "\n".join(lines + [f"  assuming {text}" for text in self.assumptions])
+
+
+certify.register(VerificationReport, certificate_of)
 
 
 @checked(tolerance=POSITIVE, solver=SOLVER, environment=is_a(Environment))

@@ -84,14 +84,13 @@ def assert_policy(
         raise AssertionError(str(problem)) from None
 
 
-def assert_certificate(certificate: Any, *, exact: bool = False) -> None:
+def assert_certificate(certificate: Any) -> None:
     """Fail unless a certificate proves its claim.
 
     Parameters
     ----------
-    certificate : anything with ``check(exact=...)`` whose answer is true where the claim is proved,
-        and else says why not in its ``reasons``.
-    exact : check in rational arithmetic.
+    certificate : anything with ``check()`` whose answer is true where the claim is proved, and else
+        says why not in its ``reasons``.
 
     Raises
     ------
@@ -101,11 +100,10 @@ def assert_certificate(certificate: Any, *, exact: bool = False) -> None:
     **Cost** arithmetic; no solver.
     """
     __tracebackhide__ = True
-    answer = certificate.check(exact=exact)
+    answer = certificate.check()
     if not answer:
-        arithmetic = "in exact arithmetic" if exact else "in floating point"
         reasons = [str(reason) for reason in getattr(answer, "reasons", ())]
-        _fail(f"{type(certificate).__name__} does not hold {arithmetic}", reasons)
+        _fail(f"{type(certificate).__name__} does not hold", reasons)
 
 
 def assert_kkt(problem: Any, solved: Any = None, *, tolerance: float = 1e-6) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from iirl_opt.errors import InvalidArgument, InvalidReward, NotExact
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_reward
@@ -263,9 +263,6 @@ def test_constants_and_single_states():
 
 def test_what_is_no_question_is_refused():
     game, reward = random_game(3, 2, 2, seed=0)
-    inexact = TwoAgentMDP(np.full((2, 1, 2, 2), 0.5), 0.9)
-    with pytest.raises(NotExact):
-        indistinguishable(inexact, [0, 1], [1, 0])
     with pytest.raises(InvalidReward):
         indistinguishable(game, reward, reward[:2])
     with pytest.raises(InvalidArgument, match="8 deterministic commitments; allowed at most 4"):
