@@ -455,13 +455,23 @@ def optimality(doc: dict[str, Any], game: Game) -> str:
     flow = mass.minus(transposed(mu, game.rows, n_s).times(game.discount))
     doubt = game.start.minus(flow).sum(abs) / left
     earned = sum((x * reward[i] for i, x in enumerate(mu)), ZERO)
-    need(lower <= earned - reward.size() * doubt, "the lower bound is r·μ − max|r| D or less")
+    each = n_a * n_b
+
+    def mean(row: Iterable[tuple[int, Fraction]]) -> Fraction:
+        """Return ``max |c_π|`` of a row over choices."""
+        means = [ZERO] * n_s
+        for i, x in row:
+            means[i // each] += policy[i] * x
+        return max(map(abs, means))
+
+    rest = mean((i, reward[i]) for i in range(len(policy))) * doubt
+    need(lower <= earned - rest, "the lower bound is r·μ − max|r_π| D or less")
     need(excess >= 0, "the excess is not negative")
     parts = ((sides.rows, sides.bounds, Fraction), (sides.equal, sides.right, abs))
     for rows, by, measure in parts:
         for j, row in enumerate(rows):
             far = measure(sum((x * mu[i] for i, x in row.items()), ZERO) - by[j])
-            far += max(map(abs, row.values()), default=ZERO) * doubt
+            far += mean(row.items()) * doubt
             need(excess >= far, f"constraint {j} is broken by the excess at most")
     side = " within the side constraints" if sides.rows or sides.equal else ""
     beyond = f", and breaks a constraint by at most {words(excess, True)}" if excess else ""

@@ -92,6 +92,8 @@ def a_constrained_optimality(rng, scale, discount, floats):
     kernel = game.kernel.reshape(-1, 3)
     flow = (np.repeat(np.eye(3), 4, axis=0) - game.discount * kernel).T
     most = linprog(-visits, None, None, flow, share * game.start)
+    if most.status:
+        return None
     limit = float(rng.uniform(0.5, 0.9)) * -most.fun
     goal = -np.repeat(reward / scale, 4)
     found = linprog(goal, [visits], [limit], flow, share * game.start)

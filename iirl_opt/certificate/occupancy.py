@@ -139,7 +139,8 @@ class Optimality(_Constrained):
         gamma = self.instance.discount
         reward = self.instance.over_choices(self.reward)
         upper = self.paid() + max((reward - self.combined()).tolist()) / (1 - gamma)
-        measure = (self.mass[:, None] * self.shares("policy").reshape(len(self.mass), -1)).ravel()
+        shares = self.shares("policy").reshape(len(self.mass), -1)
+        measure = (self.mass[:, None] * shares).ravel()
         missed = self.instance.start - self.instance.flow(measure)
         off = sum(map(abs, missed.tolist()), Fraction(0)) / (1 - gamma)
         earned = sum((reward * measure).tolist(), Fraction(0))
@@ -148,10 +149,9 @@ class Optimality(_Constrained):
             over = side.times(measure) - right
             if side is self.equal:
                 over = np.abs(over)
-            for i, x in enumerate(over.tolist()):
-                largest = max((abs(g) for _, g in side.entries(i)), default=Fraction(0))
-                excess = max(excess, x + largest * off)
-        return earned - magnitude(reward) * off, upper, excess
+            for row, x in zip(side, over.tolist(), strict=True):
+                excess = max(excess, x + _mean_size(row, shares) * off)
+        return earned - _mean_size(reward, shares) * off, upper, excess
 
     def _conditions(self) -> Conditions:
         lower, upper, excess = self.proved()
@@ -161,6 +161,11 @@ class Optimality(_Constrained):
             "the constraints are met": excess - self.excess,
         }
         return Conditions(residuals, {})
+
+
+def _mean_size(row: Vector, shares: Vector) -> Fraction:
+    """Return the largest absolute mean of a row over the choices that a policy makes in a state."""
+    return magnitude((row.reshape(shares.shape) * shares).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

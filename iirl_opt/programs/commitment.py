@@ -33,6 +33,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate import certify
 from iirl_opt.checks import FLAG, TIME_LIMIT, checked, has, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
@@ -59,6 +60,7 @@ from iirl_opt.programs.admissible import AdmissibleCommitment, Restriction
 from iirl_opt.programs.bilevel import DeterministicCommitment, accepted_gap
 from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
+from iirl_opt.programs.proof import certificate_of_commitment
 from iirl_opt.programs.sets import CONSTRAINTS
 from iirl_opt.solver import Solved, Solver, solve
 from iirl_opt.solver.records import SOLVER
@@ -137,6 +139,9 @@ class Commitment:
             f"Commitment(value {self.value:.9g}{bound}, {self.guarantee.name} among {self.among}, "
             f"{self.method}{rest})"
         )
+
+
+certify.register(Commitment, certificate_of_commitment)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,13 @@
-"""Certificates of verification reports: what a verdict rests on, for anyone to check.
+"""Certificates of verification reports and commitments: what they rest on, for anyone to check.
 
 A confirmed hypothesis is proved by an `AngleBound` (strict environment) or a `ClassInclusion`
 (ideal one); a refuted one by the `Violation` that contradicts it; of an inconclusive verdict the
 `Witness` is the other reward that explains the answer. All of them hold the answer, so that no
 verdict can be certified with another one.
+
+A commitment to an optimal follower with the leader's reward is proved by `Optimality`: no joint
+policy earns more, and the follower, who could play the stated response, earns at least what that
+earns (paper, Lemma 2).
 """
 
 from __future__ import annotations
@@ -13,14 +17,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from iirl_opt.certificate import Certificate, angle_bound, class_inclusion, violation, witness
+from iirl_opt.certificate import (
+    Certificate,
+    Side,
+    angle_bound,
+    class_inclusion,
+    optimality,
+    violation,
+    witness,
+)
 from iirl_opt.errors import InvalidArgument, NotCertified
+from iirl_opt.follower import OptimalFollower
 from iirl_opt.observation import observe
 
 if TYPE_CHECKING:
+    from iirl_opt.programs.commitment import Commitment
     from iirl_opt.programs.verify import VerificationReport
 
-__all__ = ["certificate_of"]
+__all__ = ["certificate_of", "certificate_of_commitment"]
+
+# A bound that is worse than the commitment's own by more than this share speaks of other rows.
+LOOSE = 1e-6
 
 
 def certificate_of(report: VerificationReport) -> Certificate:
@@ -79,3 +96,35 @@ def _inclusion(report: VerificationReport) -> Certificate:
         with suppress(InvalidArgument):
             return class_inclusion(game, [seen], hypothesis, multipliers=units)
     return class_inclusion(game, [seen], hypothesis)
+
+
+def certificate_of_commitment(found: Commitment) -> Certificate:
+    """Return the certificate of a commitment to an optimal follower with the leader's reward.
+
+    Actions that the leader may not commit to are a side constraint of the claim.
+
+    Raises
+    ------
+    NotCertified
+        The follower is another, or the commitment respects constraints that it does not hold.
+
+    **Source** paper, Lemma 2. **Cost** arithmetic: policy iteration in exact numbers.
+    """
+    problem = found.problem
+    if not (problem.cooperative and isinstance(problem.follower, OptimalFollower)):
+        reason = f"the follower is {problem.follower!r}"
+        reason += "" if problem.cooperative else " with a reward of its own"
+        raise NotCertified("a commitment", reason)
+    game, side = problem.game, None
+    forbidden = np.repeat(~problem.allowed.ravel(), game.n_follower_actions)
+    if forbidden.any():
+        # Dear enough that no policy would ever pay it.
+        price = 4 * float(np.ptp(problem.reward)) / (1 - game.discount)
+        side = Side([forbidden.astype(float)], [0.0], prices=[price])
+    proof = optimality(game, problem.reward, (found.policy, found.response), side)
+    if found.bound is not None:
+        scale = float(np.abs(problem.reward).max()) / (1 - game.discount)
+        if proof.upper > found.bound + LOOSE * scale:
+            reason = "it respects constraints that it does not hold: certify its occupancy solution"
+            raise NotCertified("a commitment", reason)
+    return proof
