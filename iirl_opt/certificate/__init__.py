@@ -15,6 +15,7 @@ the format; `certify` finds the certificate of an answer.
 | `Inclusion` | every reward that explains all responses lies in these half-spaces |
 | `ClassInclusion` | every reward that explains all responses is in a class, or within an angle |
 | `AngleBound` | a response in a strict environment is only optimal within an angle of a reward |
+| `CommitmentBound` | no deterministic commitment earns more against this follower |
 | `PolicyImprovement` | a policy is not optimal: another is worth more somewhere |
 """
 
@@ -29,12 +30,15 @@ from iirl_opt.certificate.planning import Side, infeasibility, optimality
 from iirl_opt.certificate.policies import PolicyImprovement, policy_improvement
 from iirl_opt.certificate.rewards import Violation, Witness, violation, witness
 from iirl_opt.certificate.strict import AngleBound, angle_bound
+from iirl_opt.certificate.tree import CommitmentBound
+from iirl_opt.certificate.tree_maker import commitment_bound
 
 __all__ = [
     "AngleBound",
     "Certificate",
     "Check",
     "ClassInclusion",
+    "CommitmentBound",
     "Inclusion",
     "Infeasibility",
     "Instance",
@@ -49,6 +53,7 @@ __all__ = [
     "angle_bound",
     "certify",
     "class_inclusion",
+    "commitment_bound",
     "cone_halfspaces",
     "inclusion",
     "infeasibility",

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate.boxes import Bounds
 from iirl_opt.certificate.form import read_array, read_integer, read_number, write
 from iirl_opt.certificate.instance import Instance, SparseRows, distributions, is_distribution
 from iirl_opt.certificate.match import differences
@@ -121,7 +122,22 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "weights": read_array,
     "rows": SparseRows.read,
     "positions": lambda given: tuple(map(read_integer, _listed(given))),
+    "text": lambda given: _text(given),
+    "lists": lambda given: _integers(_listed(given)),
+    "box": Bounds.read,
+    "boxes": lambda given: tuple(map(Bounds.read, _listed(given))),
 }
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"{given!r} is no text")
+    return given
+
+
+def _integers(given: Any) -> Any:
+    """Return nested lists of integers as nested tuples."""
+    return tuple(map(_integers, given)) if isinstance(given, list) else read_integer(given)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -305,13 +321,19 @@ def _exact(name: str, form: str, given: Any) -> Any:
             return tuple(int(x) for x in given)
         if form == "rows":
             return given.exact()
+        if form in ("text", "lists", "box", "boxes"):  # whole numbers already
+            return given
         return as_fractions(given)
     except (*UNREADABLE, AttributeError):
         raise InvalidArgument(name, "is not finite or no number", "finite numbers", given) from None
 
 
 def _plain(value: Any) -> Any:
-    return value.to_plain() if isinstance(value, SparseRows) else write(value)
+    if isinstance(value, SparseRows | Bounds):
+        return value.to_plain()
+    if isinstance(value, tuple) and value and isinstance(value[0], Bounds):
+        return [box.to_plain() for box in value]
+    return write(value)
 
 
 def read_certificate(source: str | Path) -> Certificate:

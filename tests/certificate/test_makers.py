@@ -29,6 +29,7 @@ from iirl_opt.certificate.near import masses, sums
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy, NotCertified
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.exact import exact_optimum
+from iirl_opt.planning.problem import CommitmentProblem
 
 SEEDS = st.integers(0, 10_000)
 
@@ -285,8 +286,14 @@ def test_commitments_that_are_no_optima_of_the_game_are_not_certified_as_such():
     assert proof.lower < proof.upper
     with pytest.raises(NotCertified, match="constraints that it does not hold"):
         certify(replace(plan, bound=plan.value - 1))
-    with pytest.raises(NotCertified, match="with a reward of its own"):
-        certify(iirl.commit(game, leader_reward=reward, follower_reward=-reward))
+    mixed = replace(plan, policy=np.full((4, 2), 0.5), problem=replaced(plan.problem, -reward))
+    with pytest.raises(NotCertified, match="a stochastic commitment"):
+        certify(mixed)
+
+
+def replaced(problem, theirs):
+    """Return a problem with another reward of the follower."""
+    return CommitmentProblem(problem.game, problem.reward, follower_reward=theirs)
 
 
 # The paper's size
