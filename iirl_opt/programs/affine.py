@@ -23,7 +23,7 @@ Sources: paper, Theorem 2, Corollary 2 and their proofs; the strict environment 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -35,16 +35,18 @@ from scipy.linalg import helmert, null_space
 
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction
+from iirl_opt.exact.numbers import UNREADABLE, Vector, as_fraction, as_reals
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
-from iirl_opt.programs.rewards import AffineClass
+from iirl_opt.programs.state_reward import StateReward
 
 __all__ = [
     "Environment",
     "affine_distance",
     "affine_halfspaces",
     "check_hypothesis",
+    "class_rows",
     "ideal_environment",
     "is_constant",
     "strict_environment",
@@ -64,10 +66,12 @@ class Environment:
     ----------
     kind : ``"ideal"`` or ``"strict"``.
     reward : the hypothesis, shape (S,).
-    mdp : the MDP with kernel (S, B, S); rational unless it is strict with rows in floating point.
+    mdp : the MDP with kernel (S, B, S); made of integers unless it is strict with rows in floating
+        point, whose exact numbers are those floats divided by their sums.
     epsilon : the share of w in the rows of a strict environment; None for an ideal one.
     tan2_bound : the square of the tangent of the largest angle that b1 everywhere allows: exact
-        for a rational MDP, otherwise up to the rounding of its rows.
+        where the rows are, otherwise a bound that holds for the rows as they were rounded.
+    exact : the hypothesis in exact numbers, from which everything here is computed.
     """
 
     kind: Literal["ideal", "strict"]
@@ -75,6 +79,7 @@ class Environment:
     mdp: MDP
     epsilon: float | None
     tan2_bound: Fraction
+    exact: StateReward = field(repr=False)
 
     @property
     def discount(self) -> float:
@@ -94,12 +99,31 @@ class Environment:
     @property
     def rows(self) -> Array:
         """``P_b1 − P_b2``, shape (S, S): who answers b1 everywhere has ``rows @ reward ≥ 0``."""
-        return np.asarray(self.kernel[:, 0] - self.kernel[:, -1])
+        return as_reals(self.exact_rows)
+
+    @cached_property
+    def exact_rows(self) -> Vector:
+        """The rows in exact numbers."""
+        n, n_actions = self.mdp.shape
+        every = np.arange(n) * n_actions
+        rows: ExactRows = self.mdp.rational.rows
+        return np.asarray(rows.take(every).dense() - rows.take(every + n_actions - 1).dense())
 
     @property
     def telling(self) -> NDArray[np.bool_]:
         """The states in which the actions differ, shape (S,)."""
-        return np.asarray(self.rows.any(axis=1))
+        return np.asarray((self.exact_rows != 0).any(axis=1))
+
+    @cached_property
+    def exact_gaps(self) -> Vector:
+        """By how much b1 is better than each action under the hypothesis, Fractions (S, B).
+
+        As ``P_b1`` leads everywhere alike, its values are the reward but for a constant, and the
+        gaps ``γ (P_b1 − P_b) r``.
+        """
+        ahead = self.mdp.rational.rows.times(self.exact.numbers - min(self.exact.numbers))
+        ahead = ahead.reshape(self.mdp.shape)
+        return np.asarray(self.mdp.rational.discount * (ahead[:, :1] - ahead))
 
     @property
     def tan_bound(self) -> float:
@@ -117,9 +141,8 @@ class Environment:
 
         In the unit of the hypothesis's values; zero in an ideal environment with N ≥ 3.
         """
-        values = _centred(self.reward)
-        gaps = self.discount * self.rows[self.telling] @ values
-        return float(np.maximum(gaps, 0.0).min()) if gaps.size else 0.0
+        gaps = self.exact_gaps[self.telling, -1]
+        return float(as_reals(max(min(gaps), Fraction(0)))) if gaps.size else 0.0
 
     def __repr__(self) -> str:
         share = "" if self.epsilon is None else f", epsilon={self.epsilon:g}"
@@ -130,9 +153,10 @@ class Environment:
 def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> Environment:
     """Return the environment of Theorem 2: b1 everywhere leaves exactly the class of the reward.
 
-    Always rational: a float is read as the decimal that prints it, so 0.1 is 1/10. The basis of
-    ``span(r, 1)^⊥`` is not orthonormal: the vector of state s moves its probability to the states
-    of the least and the largest reward, in the proportion that keeps the mean reward.
+    Always rational: a float is the dyadic rational that it is, so a positive factor, or a shift
+    that loses no bit, gives the same environment. The basis of ``span(r, 1)^⊥`` is not orthonormal:
+    the vector of state s moves its probability to the states of the least and the largest reward,
+    in the proportion that keeps the mean reward.
 
     Parameters
     ----------
@@ -154,19 +178,17 @@ def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> E
            [0.5       , 0.        , 0.5       ],
            [0.66666667, 0.33333333, 0.        ]])
     """
-    exact, floats = _read_reward(reward)
-    gamma = _check(discount, n_actions, exact.size)
-    basis = _simplex_rows(_basis(exact))
-    rows = basis if is_constant(floats) else np.vstack([basis, _weights_of(exact)])
-    mdp = _build(_integer_kernel(rows), gamma, n_actions)
-    return Environment("ideal", floats, mdp, None, Fraction(0))
+    r = StateReward.of(reward)
+    gamma = _check(discount, n_actions, r.size)
+    mdp = _build(_integer_kernel(class_rows(r)), gamma, n_actions)
+    return Environment("ideal", r.floats, mdp, None, Fraction(0), r)
 
 
 @checked(n_actions=whole(1), planning_tolerance=NOT_NEGATIVE, rational=FLAG)
 def strict_environment(
     reward: ArrayLike,
     discount: Any,
-    epsilon: float | None = None,
+    epsilon: float | Fraction | str | None = None,
     n_actions: int = 2,
     *,
     planning_tolerance: float | None = None,
@@ -200,50 +222,29 @@ def strict_environment(
 
     **Source** ours, a repair of Corollary 2. **Cost** arithmetic: a basis of S − 2 vectors.
     """
-    exact, floats = _read_reward(reward)
-    gamma = _check(discount, n_actions, exact.size)
-    n = exact.size
-    if n == 1:
+    r = StateReward.of(reward)
+    gamma = _check(discount, n_actions, r.size)
+    if r.size == 1:
         mdp = _build(_integer_kernel(np.zeros((1, 1), dtype=object)), gamma, n_actions)
-        return Environment("strict", floats, mdp, epsilon, Fraction(0))
-    if is_constant(floats):
+        share = None if epsilon is None else _read_share(epsilon)
+        return Environment(
+            "strict", r.floats, mdp, None if share is None else float(share), Fraction(0), r
+        )
+    if r.is_constant:
         raise InvalidReward(
             "reward",
             "is constant",
             "a reward with a spread: every response is optimal for a constant, so none confirms it",
-            floats[0],
+            float(r.numbers[0]),
         )
-    share = _share(floats, float(gamma), epsilon, planning_tolerance)
+    share = _share(r, gamma, epsilon, planning_tolerance, rational)
     if rational:
-        rows, tan2 = _rational_rows(exact, share)
+        rows, tan2 = _rational_rows(r, share)
         mdp = _build(_integer_kernel(rows), gamma, n_actions)
     else:
-        mdp = _build(_float_kernel(_regular_rows(floats, share)), gamma, n_actions)
-        tan2 = ((n - 2) * as_fraction(share)) ** 2
-    return Environment("strict", floats, mdp, share, tan2)
-
-
-def _read_reward(reward: ArrayLike) -> tuple[NDArray[Any], Array]:
-    """Return a state reward as integers in a common unit, and as floats."""
-    given = np.asarray(reward)
-    if given.ndim != 1 or not given.size:
-        raise InvalidReward("reward", f"has shape {given.shape}", "(S,)", given.shape)
-    numbers = []
-    for s, x in enumerate(given):
-        try:
-            numbers.append(as_fraction(x))
-            float(numbers[-1])
-        except UNREADABLE:
-            raise InvalidReward(f"reward[{s}]", f"is {x}", "finite numbers", x) from None
-    unit = math.lcm(*(x.denominator for x in numbers))
-    whole = [int(x * unit) for x in numbers]
-    common = math.gcd(*(x - whole[0] for x in whole)) or 1
-    exact = np.array([(x - whole[0]) // common for x in whole], dtype=object)
-    floats = np.array([float(x) for x in numbers])
-    floats.flags.writeable = False
-    if is_constant(floats):
-        exact = 0 * exact
-    return exact, floats
+        mdp = _build(_float_kernel(_regular_rows(r, float(share))), gamma, n_actions)
+        tan2 = _rounded_bound(r.size, share) ** 2
+    return Environment("strict", r.floats, mdp, float(share), tan2, r)
 
 
 def _check(discount: Any, n_actions: int, n_states: int) -> Fraction:
@@ -271,21 +272,12 @@ def _check(discount: Any, n_actions: int, n_states: int) -> Fraction:
 
 def check_hypothesis(reward: ArrayLike) -> Array:
     """Return a finite state reward of shape (S,) as floats, or raise `InvalidReward`."""
-    return _read_reward(reward)[1]
+    return StateReward.of(reward).floats
 
 
-def is_constant(reward: Array) -> bool:
-    """Return whether a reward is constant up to rounding."""
-    return AffineClass(np.zeros(reward.size)).contains(reward)
-
-
-def _centred(reward: Array) -> Array:
-    return np.asarray(reward - reward.mean())
-
-
-def _weights_of(exact: NDArray[Any]) -> NDArray[Any]:
-    """Return N times the centred reward, in integers."""
-    return np.asarray(exact.size * exact - exact.sum(), dtype=object)
+def is_constant(reward: ArrayLike) -> bool:
+    """Return whether all numbers of a state reward are the same."""
+    return StateReward.of(reward).is_constant
 
 
 def _basis(exact: NDArray[Any]) -> NDArray[Any]:
@@ -304,6 +296,15 @@ def _basis(exact: NDArray[Any]) -> NDArray[Any]:
     basis[at, lo] += (exact[hi] - exact[others]) if lo != hi else spread
     basis[at, hi] += exact[others] - exact[lo]
     return basis
+
+
+def class_rows(r: StateReward) -> NDArray[Any]:
+    """Return integer half-spaces (S, S) whose intersection is Aff(r), in the order of the states.
+
+    A basis of ``span(r, 1)^⊥``, minus its sum, and, unless r is constant, the centred reward.
+    """
+    rows = _simplex_rows(_basis(r.steps))
+    return rows if r.is_constant else np.vstack([rows, r.weights])
 
 
 def _simplex_rows(basis: NDArray[Any]) -> NDArray[Any]:
@@ -338,33 +339,73 @@ def _build(kernel: NDArray[Any], gamma: Fraction, n_actions: int) -> MDP:
     return MDP(kernel[:, which], gamma, actions=names)
 
 
-def _share(reward: Array, gamma: float, epsilon: float | None, tolerance: float | None) -> float:
+def _read_share(epsilon: Any) -> Fraction:
+    try:
+        return as_fraction(epsilon)
+    except UNREADABLE:
+        raise InvalidArgument("epsilon", f"is {epsilon!r}", "a number > 0", epsilon) from None
+
+
+def _share(
+    r: StateReward, gamma: Fraction, epsilon: Any, tolerance: float | None, rational: bool
+) -> Fraction:
     """Return ε, checked, or by default what the follower's planning tolerance asks for.
 
-    The least ε makes the gap ``γ ε |r| / N`` of an environment larger than the rounding of values.
+    The least ε makes the gap ``γ ε |r| / N`` of an environment larger than the rounding of values,
+    and is larger than that of the rows.
     """
-    n = reward.size
-    least = max(1e-12, 8 * EPS * n / (gamma * (1 - gamma)))
+    n, discount = r.size, float(gamma)
+    rows = 0.0 if rational else 4 * float(_rounding_of_rows(n, Fraction(0)))
+    least = max(1e-12, 8 * EPS * n / (discount * (1 - discount)), rows)
     if epsilon is not None:
-        if not least <= epsilon < np.inf:
+        share = _read_share(epsilon)
+        if not (least <= share and float(as_reals(share)) < np.inf):
             raise InvalidArgument(
                 "epsilon", f"is {epsilon}", f"{least:.3g} ≤ ε < ∞, which floats carry", epsilon
             )
-        return float(epsilon)
-    unit = _spread_over_one(reward)
+        return share
     if tolerance is None:
-        relative = tie_tolerance(unit, gamma)
+        relative = tie_tolerance(r.unit, discount)
     elif 0 <= tolerance < np.inf:
-        relative = tolerance / float(np.ptp(reward))
+        relative = float(as_reals(Fraction(tolerance) / r.spread))
     else:
         raise InvalidArgument("planning_tolerance", f"is {tolerance}", "0 ≤ τ < ∞", tolerance)
-    return max(100 * n * relative / (gamma * float(np.linalg.norm(unit))), 1e-10, least)
+    default = 100 * n * relative / (discount * float(np.linalg.norm(r.unit)))
+    if not default < np.inf:
+        allowed = "a τ that is no larger than the reward's spread by orders of magnitude"
+        raise InvalidArgument("planning_tolerance", f"is {tolerance}", allowed, tolerance)
+    return Fraction(max(default, 1e-10, least))
 
 
-def _regular_rows(reward: Array, share: float) -> Array:
+def _rounded_bound(n: int, share: Fraction) -> Fraction:
+    """Return a bound on the tangent for rows that are those of a regular simplex but for rounding.
+
+    Let each row of the kernel be a positive multiple of ``u_i + ε w + e_i`` with ``|e_i| ≤ η``, and
+    let no row be negative at ``x = α w + v``. As some ``u_i·v ≤ −|v|/k``, k = N − 2,
+
+        |v|/k ≤ ε α + η (|α| + |v|),
+
+    so that ``α > 0`` where η < ε and k η < 1, and then ``|v| (1/k − η) ≤ (ε + η) α``.
+    """
+    k, eta = n - 2, _rounding_of_rows(n, share)
+    if k == 0:
+        return Fraction(0)
+    if k * eta >= 1 or eta >= share:
+        raise InvalidArgument(
+            "epsilon", f"is {float(share)}", "an ε whose rows floats carry", share
+        )
+    return k * (share + eta) / (1 - k * eta)
+
+
+def _rounding_of_rows(n: int, share: Fraction) -> Fraction:
+    """Return η: entries of the kernel are rounded by an ulp of one, of rows of 1/(N (1 + ε))."""
+    return Fraction(EPS) * (8 * n * (math.isqrt(n) + 1) * (1 + share) + 16 * n)
+
+
+def _regular_rows(r: StateReward, share: float) -> Array:
     """Return ``u_i + ε w`` for the corners u_i of a regular simplex, and w in the last state."""
-    n = reward.size
-    w = unit_direction(reward)
+    n = r.size
+    w = r.direction
     if n == 2:
         return np.stack([w, w])
     span = null_space(np.stack([np.ones(n), w]))
@@ -372,30 +413,25 @@ def _regular_rows(reward: Array, share: float) -> Array:
     return np.vstack([corners @ span.T + share * w, w])
 
 
-def unit_direction(reward: Array) -> Array:
-    """Return the centred reward of length one; the reward is not constant."""
-    w = _spread_over_one(reward)
-    return np.asarray(w / np.linalg.norm(w))
+def unit_direction(reward: ArrayLike) -> Array:
+    """Return the centred reward of length one, shape (S,); the reward is not constant."""
+    return StateReward.of(reward).direction
 
 
-def _spread_over_one(reward: Array) -> Array:
-    """Return the centred reward of spread one, without overflow."""
-    scaled = reward / np.abs(reward).max()
-    return _centred(scaled / np.ptp(scaled))
-
-
-def _rational_rows(exact: NDArray[Any], share: float) -> tuple[NDArray[Any], Fraction]:
+def _rational_rows(r: StateReward, share: Fraction) -> tuple[NDArray[Any], Fraction]:
     """Return integer rows ``φ_i + ε w``, and the exact tan² of the cone that they span.
 
     With φ in the unit of the spread d the Gram matrix is ``G = I + C Cᵀ``, C of two columns. The
     extreme ray on which all rows but the j-th vanish has ``φ z = ε (1 − (k+1) e_j)`` beside w, up
     to sign, so ``tan² = ε² zᵀ G⁻¹ z``; for the last row z is 1.
     """
-    n, w = exact.size, _weights_of(exact)
+    exact, n, w = r.steps, r.size, r.weights
     length2 = int((w * w).sum())
     spread = int(exact.max() - exact.min())
-    ratio = Context(prec=6).divide(Decimal(repr(share)), Decimal(length2).sqrt())
-    factor = Fraction(str(ratio))
+    wide = Context(prec=40, Emax=10**9, Emin=-(10**9))
+    size = wide.divide(Decimal(share.numerator), Decimal(share.denominator))
+    ratio = Context(prec=6, Emax=10**9, Emin=-(10**9)).divide(size, wide.sqrt(Decimal(length2)))
+    factor = Fraction(ratio)
     basis = _basis(exact)
     rows = _simplex_rows(basis) * factor.denominator + factor.numerator * spread * w
     lo, hi = int(exact.argmin()), int(exact.argmax())
@@ -446,13 +482,13 @@ def affine_distance(first: ArrayLike, second: ArrayLike) -> float:
     InvalidReward
         The shapes differ, or a reward is no finite (S,).
     """
-    (_, a), (_, b) = _read_reward(first), _read_reward(second)
-    if a.shape != b.shape:
-        raise InvalidReward("second", f"has shape {b.shape}", f"{a.shape}", b.shape)
-    constant = is_constant(a), is_constant(b)
+    a, b = StateReward.of(first, "first"), StateReward.of(second, "second")
+    if a.size != b.size:
+        raise InvalidReward("second", f"has shape ({b.size},)", f"({a.size},)", b.size)
+    constant = a.is_constant, b.is_constant
     if any(constant):
         return 0.0 if all(constant) else math.pi / 2
-    x, y = unit_direction(a), unit_direction(b)
+    x, y = a.direction, b.direction
     return 2 * math.atan2(float(np.linalg.norm(x - y)), float(np.linalg.norm(x + y)))
 
 
@@ -463,10 +499,8 @@ def affine_halfspaces(reward: ArrayLike) -> Array:
 
     **Source** paper, the lemma on half-spaces in the proof of Theorem 2. **Cost** arithmetic.
     """
-    exact, floats = _read_reward(reward)
-    rows = _simplex_rows(_basis(exact))
-    if not is_constant(floats):
-        rows = np.vstack([rows, _weights_of(exact)])
+    r = StateReward.of(reward)
+    rows = class_rows(r)
     rows = rows[(rows != 0).any(axis=1)]
     scaled = [[float(Fraction(x, int(abs(row).max()))) for x in row] for row in rows]
-    return np.array(scaled).reshape(-1, exact.size)
+    return np.array(scaled).reshape(-1, r.size)

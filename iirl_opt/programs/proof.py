@@ -2,8 +2,8 @@
 
 A confirmed hypothesis is proved by an `AngleBound` (strict environment) or a `ClassInclusion`
 (ideal one); a refuted one by the `Violation` that contradicts it; of an inconclusive verdict the
-`Witness` is the other reward that explains the answer. All of them hold the answer, so that no
-verdict can be certified with another one.
+`Witness` is the other reward that explains the answer. All of them hold the answer, and are made
+from it and not from the verdict: a report that says something else has no certificate.
 
 A commitment to an optimal follower with the leader's reward is proved by `Optimality`: no joint
 policy earns more, and the follower, who could play the stated response, earns at least what that
@@ -13,7 +13,6 @@ a branch and bound.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from iirl_opt.certificate import (
     CommitmentBound,
     Optimality,
     Side,
+    affine_halfspaces,
     angle_bound,
     class_inclusion,
     commitment_bound,
@@ -33,6 +33,8 @@ from iirl_opt.certificate import (
 from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.observation import observe
+from iirl_opt.programs.affine import class_rows
+from iirl_opt.programs.ideal import Signs
 
 if TYPE_CHECKING:
     from iirl_opt.programs.commitment import Commitment
@@ -45,61 +47,68 @@ LOOSE = 1e-6
 
 
 def certificate_of(report: VerificationReport) -> Certificate:
-    """Return the certificate of a report.
+    """Return the certificate of what the answer in a report shows.
 
     Raises
     ------
     NotCertified
-        The verdict is not what the numbers say, or has no proof of one of these kinds: a mask that
-        leaves out an action which the hypothesis calls optimal.
+        The report does not say what its answer shows; or that has no proof of one of these kinds: a
+        mask that leaves out an action which the hypothesis calls optimal, or an answer within the
+        tolerance of the first action.
 
     **Cost** arithmetic; see the certificate.
     """
-    kind = report.environment.kind
+    judged = report.judged_again()
+    name = f"the verdict {report.verdict.name.lower()}"
+    said, shown = (report.verdict, report.tan_bound), (judged.verdict, judged.tan_bound)
+    if said != shown:
+        limit = "" if judged.tan_bound is None else f" within tan θ = {judged.tan_bound:g}"
+        raise NotCertified(name, f"the answer shows {judged.verdict.name.lower()}{limit}")
+    game, exact = judged.environment.game, judged.exact.numbers
     try:
-        if report.verdict.name == "CONFIRMED" and kind == "strict":
-            return angle_bound(report.environment.game, report.hypothesis, report.observation)
-        if report.verdict.name == "CONFIRMED":
-            return _inclusion(report)
-        if report.verdict.name == "REFUTED":
-            return _violation(report)
-        return _witness(report)
+        if judged.verdict.name == "CONFIRMED" and judged.environment.kind == "strict":
+            return angle_bound(game, exact, judged.observation)
+        if judged.verdict.name == "CONFIRMED":
+            return _inclusion(judged)
+        if judged.verdict.name == "REFUTED":
+            return _violation(judged)
+        return _witness(judged)
     except InvalidArgument as problem:
-        what = f"the verdict {report.verdict.name.lower()}"
-        raise NotCertified(what, str(problem)) from problem
+        raise NotCertified(name, str(problem)) from problem
 
 
 def _violation(report: VerificationReport) -> Certificate:
     found, environment = report.violation, report.environment
-    if found is None:
-        raise NotCertified("the verdict refuted", "the report names no violation")
+    assert found is not None
     s = environment.mdp.states.index(found.state)
     b = environment.mdp.actions.index(found.action)
-    return violation(environment.game, report.observation, report.hypothesis, s, b)
+    return violation(environment.game, report.observation, report.exact.numbers, s, b)
 
 
 def _witness(report: VerificationReport) -> Certificate:
-    if report.witness is None or report.halfspaces is None:
+    if report.witness is None:
         reason = "it rests on an answer within the tolerance of the first action"
         raise NotCertified("the verdict inconclusive", reason)
-    outside = report.halfspaces[int(np.argmin(report.halfspaces @ report.witness))]
-    return witness(report.environment.game, [report.observation], report.witness, outside)
+    environment, seen = report.environment, report.observation
+    other = Signs(environment, seen).other_reward()
+    outside = next(h for h in class_rows(environment.exact) if h @ other < 0)
+    return witness(environment.game, [seen], other, outside)
 
 
 def _inclusion(report: VerificationReport) -> Certificate:
-    """Return the proof that only the class of the hypothesis explains the answer.
-
-    Where b1 everywhere is one of the answers it alone proves that, and as ``P_b1`` is constant each
-    half-space is a multiple of one row of Corollary 1: the multipliers are unit vectors.
-    """
-    game, seen, hypothesis = report.environment.game, report.observation, report.hypothesis
-    n, n_b = game.n_states, game.n_follower_actions
+    """Return the proof that only the class of the hypothesis explains the answer."""
+    environment, seen, exact = report.environment, report.observation, report.exact.numbers
     if seen.played[:, 0].all():
-        seen = observe(game, seen.pi1, np.eye(n_b)[np.zeros(n, dtype=int)])
-        units = (np.eye(1, n * n_b, s * n_b + n_b - 1).reshape(1, n, n_b) for s in range(n))
-        with suppress(InvalidArgument):
-            return class_inclusion(game, [seen], hypothesis, multipliers=units)
-    return class_inclusion(game, [seen], hypothesis)
+        # Who has b1 among its optimal actions may answer it everywhere: that is less work.
+        first = np.eye(seen.pi2.shape[1])[np.zeros(exact.size, dtype=int)]
+        seen = observe(environment.game, seen.pi1, first)
+    rows = [row for row in environment.exact_rows if row.any()]
+    proofs = zip(Signs(environment, seen).proofs(), rows, affine_halfspaces(exact), strict=True)
+    multipliers = []
+    for y, row, h in proofs:
+        at = int(np.argmax(abs(row)))
+        multipliers.append(y * (h[at] / row[at]))
+    return class_inclusion(environment.game, [seen], exact, multipliers=multipliers)
 
 
 def certificate_of_commitment(found: Commitment) -> Certificate:

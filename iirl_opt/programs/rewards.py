@@ -32,7 +32,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -71,6 +71,7 @@ from iirl_opt.programs.sets import (
     RewardSolution,
 )
 from iirl_opt.programs.soft import Rows, check_price, exactly, priced
+from iirl_opt.programs.state_reward import StateReward
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
 from iirl_opt.solver.records import SOLVER
@@ -100,15 +101,13 @@ class AffineClass:
     """
 
     reward: Array
+    _exact: StateReward = field(repr=False)
 
     @checked(reward=REWARD)
     def __init__(self, reward: ArrayLike) -> None:
-        array = np.array(reward, dtype=float)
-        if array.ndim != 1 or not array.size:
-            raise InvalidReward("reward", f"has shape {array.shape}", "(S,)", array.shape)
-        _check_finite(array)
-        array.flags.writeable = False
-        object.__setattr__(self, "reward", array)
+        exact = StateReward.of(reward)
+        object.__setattr__(self, "reward", exact.floats)
+        object.__setattr__(self, "_exact", exact)
 
     @checked(x=EXPRESSION)
     def constraints(self, x: cp.Expression) -> list[cp.Constraint]:
@@ -121,7 +120,9 @@ class AffineClass:
 
     @checked(strict=FLAG, tolerance=POSITIVE)
     def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
-        """Return whether x lies in the class, within `tolerance` of its spread or within rounding.
+        """Return whether x lies in the class, within `tolerance` of its own spread.
+
+        Every number is what it is: a shift enters only by the bits that the sum of floats lost.
 
         Raises
         ------
@@ -130,36 +131,12 @@ class AffineClass:
 
         **Cost** arithmetic: one projection.
         """
-        y = np.asarray(x, dtype=float)
-        if y.shape != self.reward.shape:
-            raise InvalidReward("x", f"has shape {y.shape}", f"{self.reward.shape}", y.shape)
-        _check_finite(y)
-        if _is_constant(y):
-            return not strict or _is_constant(self.reward)
-        if _is_constant(self.reward):
-            return False
-        own, given = ((v - v.mean()) / np.ptp(v) for v in (self.reward, y))
-        scale = float(given @ own) / float(own @ own)
-        allowed = max(
-            tolerance, _rounding(y) / np.ptp(y), _rounding(self.reward) / np.ptp(self.reward)
-        )
-        return scale > 0 and bool(np.abs(given - scale * own).max() <= allowed)
-
-
-def _rounding(r: Array) -> float:
-    """Return a bound on the rounding error of differences of a reward's entries."""
-    return float(64 * np.finfo(float).eps * np.abs(r).max())
-
-
-def _is_constant(r: Array) -> bool:
-    return bool(np.ptp(r) <= _rounding(r))
-
-
-def _check_finite(r: Array) -> None:
-    bad = ~np.isfinite(r)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise InvalidReward(f"reward[{i}]", f"is {r[i]}", "finite numbers", float(r[i]))
+        y = StateReward.of(x, "x")
+        if y.size != self._exact.size:
+            raise InvalidReward("x", f"has shape ({y.size},)", f"{self.reward.shape}", y.size)
+        if y.is_constant or self._exact.is_constant:
+            return y.is_constant and (self._exact.is_constant or not strict)
+        return y.is_image(self._exact, tolerance)
 
 
 class Violation(NamedTuple):

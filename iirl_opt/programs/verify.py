@@ -4,9 +4,14 @@ The printed procedure confirms iff the feasible set is the class of the hypothes
 otherwise; that rejects true hypotheses whose ties were broken unfavourably. Here a hypothesis is
 
 * *confirmed* in a strict environment if the answer is b1 everywhere, in an ideal one if the
-  feasible set lies in the class, half-space by half-space (`prove_inclusion`);
+  feasible set lies in the class (`iirl_opt.programs.ideal`);
 * *refuted* if it does not explain the answer;
 * *inconclusive* otherwise, with another reward that explains the answer as well.
+
+All of that is decided in exact numbers, from the reward that the environment was made for: what was
+added to it, or its unit, changes nothing. A tolerance can keep a verdict from being *refuted*; none
+is confirmed by one. `prove_inclusion` is the same question for any observations in any game, by
+linear programs, so up to the solver's tolerance.
 
 A constant true reward makes every answer optimal, so no answer excludes it; reports say so.
 
@@ -18,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -29,13 +35,16 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.certificate import certify
 from iirl_opt.checks import POSITIVE, array_of_floats, checked, is_a
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.numbers import Vector, as_reals
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation, observe
-from iirl_opt.programs.affine import Environment, affine_halfspaces, check_hypothesis, is_constant
+from iirl_opt.programs.affine import EPS, Environment, affine_halfspaces
+from iirl_opt.programs.ideal import Signs
 from iirl_opt.programs.proof import certificate_of
-from iirl_opt.programs.rewards import FEASIBLE, ZERO, AffineClass, FeasibleRewards, Violation
+from iirl_opt.programs.rewards import FEASIBLE, ZERO, FeasibleRewards, Violation
+from iirl_opt.programs.state_reward import StateReward
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
 
@@ -45,6 +54,9 @@ Array = NDArray[np.float64]
 
 # A program is zero within this, half-spaces being scaled to entries of one.
 PROVED = 1e-7
+
+# A hypothesis is of the class of an environment within this share of its spread.
+SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +250,7 @@ class VerificationReport:
     Attributes
     ----------
     verdict : confirmed, refuted or inconclusive.
-    hypothesis : shape (S,).
+    exact : the hypothesis, in exact numbers.
     environment : what the follower faced.
     observation : its response there.
     evidence : in one sentence.
@@ -250,10 +262,11 @@ class VerificationReport:
         among the answers, else of the response.
     witness : of an inconclusive verdict another reward that explains the response.
     violation : of a refuted one the action that contradicts the hypothesis.
+    allowed : worse play up to this refuted nothing, in values of the hypothesis.
     """
 
     verdict: Verdict
-    hypothesis: Array
+    exact: StateReward
     environment: Environment
     observation: Observation
     evidence: str
@@ -263,6 +276,21 @@ class VerificationReport:
     halfspaces: Array | None = None
     witness: Array | None = None
     violation: Violation | None = None
+    allowed: Fraction = Fraction(0)
+
+    @property
+    def hypothesis(self) -> Array:
+        """The hypothesis, shape (S,)."""
+        return self.exact.floats
+
+    def judged_again(self) -> VerificationReport:
+        """Return the report that follows from environment, hypothesis, answer and tolerance alone.
+
+        **Cost** as of `verify_affine`.
+        """
+        case = _Case(self.exact, self.environment, self.observation, self.allowed)
+        case.check()
+        return case.judge()
 
     @property
     def angle(self) -> float | None:
@@ -278,14 +306,13 @@ class VerificationReport:
 certify.register(VerificationReport, certificate_of)
 
 
-@checked(tolerance=POSITIVE, solver=SOLVER, environment=is_a(Environment))
+@checked(tolerance=POSITIVE, environment=is_a(Environment))
 def verify_affine(
     hypothesis: ArrayLike,
     environment: Environment,
     response: ArrayLike,
     *,
     tolerance: float | None = None,
-    solver: Solver | None = None,
 ) -> VerificationReport:
     """Judge whether the follower's reward is a positive affine image of the hypothesis.
 
@@ -294,8 +321,8 @@ def verify_affine(
     hypothesis : shape (S,), of the class that the environment was made for.
     response : of the follower in the environment: a policy (S, B), deterministic or mixed, or the
         whole set of optimal actions as a boolean mask (S, B).
-    tolerance : in values of the hypothesis; worse play up to this refutes nothing. By default
-        `tie_tolerance`.
+    tolerance : in values of the hypothesis; worse play up to this refutes nothing, and leaves the
+        verdict inconclusive. By default `tie_tolerance` of the centred reward.
 
     Raises
     ------
@@ -304,75 +331,144 @@ def verify_affine(
     InvalidPolicy, InvalidObservation
 
     **Source** paper, Corollary 2, repaired: it rejects only what does not explain the response.
-    **Cost** arithmetic for a strict environment and for refutations; else `prove_inclusion`.
+    **Cost** arithmetic with some S² Fractions.
     """
-    r = check_hypothesis(hypothesis)
-    owned = AffineClass(environment.reward)
-    both_constant = is_constant(r) and is_constant(environment.reward)
-    if r.shape != environment.reward.shape or not (both_constant or owned.contains(r, strict=True)):
-        raise InvalidArgument(
-            "hypothesis", "is of another class", "a positive affine image of its reward", r
-        )
+    r = StateReward.of(hypothesis, "hypothesis")
     game = environment.game
-    alone = np.ones((game.n_states, 1))
-    observation = observe(game, alone, response)
-    feasible = FeasibleRewards(game).add(observation)
-    whole = np.asarray(response).dtype == bool
-    case = _Case(r, environment, observation, whole)
-    wrong = feasible.violations(r, tolerance=tolerance)
-    if wrong:
-        return case.refuted(
-            wrong[0], f"{wrong[0].gap:.3g} worse than the best under the hypothesis"
-        )
-    if environment.kind == "strict":
-        return case.judge_strict()
-    missing = case.left_out() if whole else None
-    if missing is not None:
-        return case.refuted(missing, "optimal under the hypothesis but not in the set")
-    if observation.played[:, 0].all():
-        # Who has b1 among its optimal actions may answer it everywhere, which alone is enough.
-        first = np.eye(game.n_follower_actions)[np.zeros(game.n_states, dtype=int)]
-        feasible = FeasibleRewards(game).observe(alone, first)
-    found = prove_inclusion(feasible, affine_halfspaces(r), solver=solver)
-    if found:
-        return case.report(
-            Verdict.CONFIRMED,
-            "the feasible set is exactly the class of the hypothesis",
-            tan_bound=0.0,
-            multipliers=found.multipliers,
-            halfspaces=found.halfspaces,
-        )
-    return case.report(
-        Verdict.INCONCLUSIVE,
-        "a reward of another class explains the response too: ties were broken unfavourably",
-        witness=found.witness,
-        halfspaces=found.halfspaces,
-    )
+    observation = observe(game, np.ones((game.n_states, 1)), response)
+    gamma = environment.discount
+    if tolerance is None:
+        allowed = Fraction(tie_tolerance(r.unit, gamma)) * r.spread
+    else:
+        allowed = Fraction(tolerance)
+    case = _Case(r, environment, observation, allowed)
+    case.check()
+    return case.judge()
 
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A response on trial."""
+    """A response on trial.
 
-    hypothesis: Array
+    Attributes
+    ----------
+    hypothesis : as it was given; judged is the environment's own reward, of which it is an image.
+    environment, observation : what the follower faced, and its answer.
+    allowed : worse play up to this refutes nothing, in values of the hypothesis.
+    """
+
+    hypothesis: StateReward
     environment: Environment
     observation: Observation
-    whole: bool
+    allowed: Fraction
+
+    def check(self) -> None:
+        """Refuse a hypothesis of another class, and what is no environment for it."""
+        r, own = self.hypothesis, self.environment.exact
+        fits = r.size == own.size and r.is_constant == own.is_constant
+        if not fits or not (r.is_constant or r.is_image(own, SAME)):
+            raise InvalidArgument(
+                "hypothesis", "is of another class", "a positive affine image of its reward", r
+            )
+        alike = self.environment.mdp.rational.rows
+        n, n_actions = self.environment.mdp.shape
+        first = alike.take(np.arange(n) * n_actions).dense()
+        if (first != first[0]).any() or (self.environment.exact_gaps < 0).any():
+            raise InvalidArgument(
+                "environment",
+                "is none for its reward",
+                "a first action that leads everywhere alike and is nowhere worse",
+                self.environment,
+            )
+
+    @cached_property
+    def gaps(self) -> Vector:
+        """By how much each action is worse than b1, in values of the hypothesis, (S, B)."""
+        own = self.environment.exact.spread
+        unit = self.hypothesis.spread / own if own else Fraction(1)
+        return np.asarray(self.environment.exact_gaps * unit)
+
+    @property
+    def off(self) -> float:
+        """The tangent of the angle between the hypothesis and the environment's reward."""
+        if self.hypothesis.is_constant:
+            return 0.0
+        tan2 = self.hypothesis.tan2_to(self.environment.exact)
+        return math.nextafter(math.sqrt(tan2), math.inf) if tan2 else 0.0
+
+    def judge(self) -> VerificationReport:
+        """Return the verdict, from exact numbers alone."""
+        played = self.observation.played
+        worse = self.gaps * played
+        s, b = np.unravel_index(int(np.argmax(worse)), worse.shape)
+        if worse[s, b] > self.allowed:
+            how = f"{float(as_reals(worse[s, b])):.3g} worse than the best under the hypothesis"
+            return self.refuted(self._violation(int(s), int(b)), how)
+        if worse[s, b] > 0:
+            return self.report(
+                Verdict.INCONCLUSIVE,
+                f"in state {self.environment.mdp.states[s]!r} an action was played that the "
+                f"hypothesis calls worse, by {float(as_reals(worse[s, b])):.3g}, which is within "
+                f"the tolerance of {float(as_reals(self.allowed)):.3g}",
+            )
+        if self.environment.kind == "strict":
+            return self.report(
+                Verdict.CONFIRMED,
+                "the response is b1 everywhere",
+                tan_bound=_sum_of_angles(self.environment.tan_bound, self.off),
+            )
+        missing = np.argwhere((self.gaps == 0) & ~played)
+        if self.observation.whole and len(missing):
+            mdp, (s, b) = self.environment.mdp, missing[0]
+            left_out = Violation(0, mdp.states[s], mdp.actions[b], 0.0)
+            return self.refuted(left_out, "optimal under the hypothesis but not in the set")
+        return self.judge_ideal(Signs(self.environment, self.observation))
+
+    def judge_ideal(self, shown: Signs) -> VerificationReport:
+        """Return the verdict on an answer that the hypothesis explains."""
+        halfspaces = affine_halfspaces(self.environment.exact.numbers)
+        if shown.only_class:
+            rows = [row for row in self.environment.exact_rows if row.any()]
+            proofs = zip(shown.proofs(), rows, strict=True)
+            multipliers = [as_reals(y / max(map(abs, row))) for y, row in proofs]
+            return self.report(
+                Verdict.CONFIRMED,
+                "the feasible set is exactly the class of the hypothesis",
+                tan_bound=self.off,
+                multipliers=np.array(multipliers).reshape(-1, 1, *self.observation.pi2.shape),
+                halfspaces=halfspaces,
+            )
+        return self.report(
+            Verdict.INCONCLUSIVE,
+            "a reward of another class explains the response too: ties were broken unfavourably",
+            witness=as_reals(shown.other_reward()),
+            halfspaces=halfspaces,
+        )
+
+    def _violation(self, s: int, b: int) -> Violation:
+        """Return an action by which the hypothesis gains on what was played: (s, b) was worse."""
+        game, unit = self.environment.game, self.environment.exact.unit
+        wrong = FeasibleRewards(game).add(self.observation).violations(unit)
+        if wrong:
+            size = self.hypothesis.spread or Fraction(1)
+            return wrong[0]._replace(gap=float(as_reals(Fraction(wrong[0].gap) * size)))
+        mdp, gap = self.environment.mdp, float(as_reals(self.gaps[s, b]))
+        return Violation(0, mdp.states[s], mdp.actions[b], gap)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        gap = self.environment.gap
         lines = [f"the follower faced this environment, with discount {self.environment.discount}"]
         if self.environment.kind == "strict":
+            gap = min(self.gaps[self.environment.telling, -1], default=Fraction(0))
             lines.append(
-                f"the follower errs by less than {gap:.3g} in values, in the unit of the "
-                "hypothesis; no tie rule is needed"
+                f"the follower errs by less than {float(as_reals(gap)):.3g} in values, in the unit "
+                "of the hypothesis; no tie rule is needed"
             )
-        elif self.whole:
+        elif self.observation.whole:
             lines.append("the response holds exactly the optimal actions of the follower")
         else:
             lines.append("the response is optimal for the follower; no tie rule is needed")
-        if self.hypothesis.size > 1 and not is_constant(self.hypothesis):
+        if self.hypothesis.size > 1 and not self.hypothesis.is_constant:
             lines.append(
                 "the true reward is not constant: every response is optimal for a constant"
             )
@@ -386,6 +482,7 @@ class _Case:
             self.observation,
             evidence,
             self.assumptions,
+            allowed=self.allowed,
             **facts,
         )
 
@@ -393,28 +490,9 @@ class _Case:
         where = f"in state {violation.state!r} action {violation.action!r}"
         return self.report(Verdict.REFUTED, f"{where}: {how}", violation=violation)
 
-    def judge_strict(self) -> VerificationReport:
-        others = self.observation.played[:, 1:].any(axis=1) & self.environment.telling
-        if not others.any():
-            return self.report(
-                Verdict.CONFIRMED,
-                "the response is b1 everywhere",
-                tan_bound=self.environment.tan_bound,
-            )
-        s = self.environment.mdp.states[int(np.argmax(others))]
-        return self.report(
-            Verdict.INCONCLUSIVE,
-            f"b1 is not played in state {s!r}, by a difference within the tolerance",
-        )
 
-    def left_out(self) -> Violation | None:
-        """Return an action that the hypothesis predicts to be optimal and the mask leaves out."""
-        centred = self.hypothesis - self.hypothesis.mean()
-        gaps = self.environment.discount * self.environment.rows @ centred
-        tied = np.abs(gaps) <= tie_tolerance(self.hypothesis, self.environment.discount)
-        missing = tied[:, None] & ~self.observation.played
-        if not missing.any():
-            return None
-        s, b = np.argwhere(missing)[0]
-        mdp = self.environment.mdp
-        return Violation(0, mdp.states[s], mdp.actions[b], 0.0)
+def _sum_of_angles(one: float, two: float) -> float:
+    """Return the tangent of the sum of two angles, rounded up; infinite from a right angle on."""
+    if two == 0:
+        return one
+    return (one + two) / (1 - one * two) * (1 + 4 * EPS) if one * two < 1 else math.inf
