@@ -45,12 +45,9 @@ __all__ = [
     "Environment",
     "affine_distance",
     "affine_halfspaces",
-    "check_hypothesis",
     "class_rows",
     "ideal_environment",
-    "is_constant",
     "strict_environment",
-    "unit_direction",
 ]
 
 Array = NDArray[np.float64]
@@ -270,16 +267,6 @@ def _check(discount: Any, n_actions: int, n_states: int) -> Fraction:
     return gamma
 
 
-def check_hypothesis(reward: ArrayLike) -> Array:
-    """Return a finite state reward of shape (S,) as floats, or raise `InvalidReward`."""
-    return StateReward.of(reward).floats
-
-
-def is_constant(reward: ArrayLike) -> bool:
-    """Return whether all numbers of a state reward are the same."""
-    return StateReward.of(reward).is_constant
-
-
 def _basis(exact: NDArray[Any]) -> NDArray[Any]:
     """Return integer rows that span the vectors orthogonal to the reward and to 1.
 
@@ -411,11 +398,6 @@ def _regular_rows(r: StateReward, share: float) -> Array:
     span = null_space(np.stack([np.ones(n), w]))
     corners = helmert(n - 1).T * math.sqrt((n - 1) / (n - 2))
     return np.vstack([corners @ span.T + share * w, w])
-
-
-def unit_direction(reward: ArrayLike) -> Array:
-    """Return the centred reward of length one, shape (S,); the reward is not constant."""
-    return StateReward.of(reward).direction
 
 
 def _rational_rows(r: StateReward, share: Fraction) -> tuple[NDArray[Any], Fraction]:

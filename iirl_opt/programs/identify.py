@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,14 +34,15 @@ from scipy.optimize import brentq
 
 from iirl_opt.checks import POSITIVE, SEED, checked, has, whole
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidReward, Unbounded
+from iirl_opt.exact.numbers import as_reals
 from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation
-from iirl_opt.programs.affine import check_hypothesis, is_constant, unit_direction
 from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards, Violation
 from iirl_opt.programs.sets import RewardBox, RewardSet, RewardSimplex
+from iirl_opt.programs.state_reward import StateReward
 from iirl_opt.programs.verify import Verdict
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
@@ -139,16 +141,15 @@ class _Frame(NamedTuple):
 
     @classmethod
     def of(cls, game: TwoAgentMDP, hypothesis: ArrayLike) -> _Frame:
-        r = check_hypothesis(hypothesis)
-        if r.shape != (game.n_states,):
+        r = StateReward.of(hypothesis, "hypothesis")
+        if r.size != game.n_states:
             raise InvalidReward(
-                "hypothesis", f"has shape {r.shape}", f"({game.n_states},)", r.shape
+                "hypothesis", f"has shape ({r.size},)", f"({game.n_states},)", (r.size,)
             )
-        if is_constant(r):
-            raise InvalidReward(
-                "hypothesis", "is constant", "a reward with a direction: one that varies", r[0]
-            )
-        w = unit_direction(r)
+        if r.is_constant:
+            allowed = "a reward with a direction: one that varies"
+            raise InvalidReward("hypothesis", "is constant", allowed, float(r.numbers[0]))
+        w = r.direction
         return cls(w, null_space(np.stack([np.ones(w.size), w])).T)
 
     def width(self, feasible: RewardSet, solver: Solver | None) -> tuple[float, Array]:
@@ -257,22 +258,28 @@ class VerificationProtocol:
     _probes: tuple[_Probe, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hypothesis", check_hypothesis(self.hypothesis))
+        object.__setattr__(self, "hypothesis", StateReward.of(self.hypothesis, "hypothesis"))
         _Frame.of(self.game, self.hypothesis)
-        checks = (("width", self.width), ("pairs", self.pairs), ("resolution", self._gap))
-        for name, value in checks:
-            if not 0 < value < np.inf:
-                raise InvalidArgument(name, f"is {value}", "above 0", value)
+        if not 0 < self._gap < np.inf:
+            spread = float(as_reals(self._exact.spread))
+            allowed = f"a share of the hypothesis's spread, {spread:g}, that floats carry"
+            raise InvalidArgument("resolution", f"is {self.resolution}", allowed, self.resolution)
+
+    @property
+    def _exact(self) -> StateReward:
+        assert isinstance(self.hypothesis, StateReward)
+        return self.hypothesis
 
     @property
     def _reward(self) -> Array:
-        return np.asarray(self.hypothesis)
+        """The hypothesis, centred and of spread one: its shift and its unit change nothing."""
+        return self._exact.unit
 
     @property
     def _gap(self) -> float:
-        """The resolution, by default what this library's followers need."""
+        """The resolution for spread one, by default what this library's followers need."""
         if self.resolution is not None:
-            return self.resolution
+            return float(as_reals(Fraction(self.resolution) / self._exact.spread))
         return 1.5 * tie_tolerance(self._reward, self.game.discount)
 
     @cached_property
@@ -293,7 +300,10 @@ class VerificationProtocol:
     @cached_property
     def violation(self) -> Violation | None:
         """The worst contradiction of the hypothesis, or None."""
-        return next(iter(self.known.violations(self._reward)), None)
+        worst = next(iter(self.known.violations(self._reward)), None)
+        if worst is None:
+            return None
+        return worst._replace(gap=float(as_reals(Fraction(worst.gap) * self._exact.spread)))
 
     @cached_property
     def reached(self) -> float:
@@ -327,7 +337,7 @@ class VerificationProtocol:
         _, x = self._widest
         leads = np.array([(p.rows @ x).min(initial=0.0) for p in self._left])
         best = int(leads.argmin())
-        return best if leads[best] < -self._gap / np.ptp(self._reward) / 10 else None
+        return best if leads[best] < -self._gap / 10 else None
 
     @property
     def finished(self) -> bool:
@@ -348,7 +358,7 @@ class VerificationProtocol:
 
     def identification(self) -> Identification:
         """Return how much is known of the reward so far, as `identify` does."""
-        return identify(self.known, self._reward, solver=self.solver)
+        return identify(self.known, self._exact.numbers, solver=self.solver)
 
     def ask(self) -> Array:
         """Return the commitment (S, A) to play next.
