@@ -8,11 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from trees import truth
 from truth import gaps_of, least_share, optimum, program, rows_of, share, spread, values_of, widest
 
 from iirl_opt.certificate import (
     AngleBound,
     ClassInclusion,
+    CommitmentBound,
     Inclusion,
     Optimality,
     PolicyImprovement,
@@ -146,6 +148,10 @@ def _bounds(c):
         shares = [(least_share(rows, h), max(map(abs, h))) for h in c.halfspaces]
         worst = max([-found / size for found, size in shares if found is not None], default=ZERO)
         yield ("slack", worst, -1) if worst > 0 else None
+    elif isinstance(c, CommitmentBound):
+        best, stated = truth(c)
+        yield "upper", best, -1
+        yield "lower", stated, 1
     elif isinstance(c, AngleBound | ClassInclusion):
         found = widest(rows_of(c), c.reward)
         if found and isinstance(c, AngleBound):

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linprog
+from trees import a_search_tree
 from truth import gaps_of
 
 import iirl_opt as iirl
 from iirl_opt.certificate import (
     AngleBound,
     ClassInclusion,
+    CommitmentBound,
     Inclusion,
     Infeasibility,
     Optimality,
@@ -201,6 +203,7 @@ KINDS = {
     "inclusion in a cone": a_cone_inclusion,
     "angle bound": an_angle_bound,
     "policy improvement": an_improvement,
+    "search tree": a_search_tree,
 }
 
 
@@ -230,6 +233,7 @@ def loosened(c):
         Inclusion: ("on_gaps", "on_values"),
         ClassInclusion: ("on_gaps", "on_values"),
         AngleBound: ("rays",),
+        CommitmentBound: (),
     }[type(c)]
     c = replace(c, claim="", **{name: rounded(getattr(c, name)) for name in names})
     if isinstance(c, Optimality):
@@ -244,6 +248,9 @@ def loosened(c):
     if isinstance(c, Witness):
         margin, loss = c.proved()
         return None if loss is None else replace(c, margin=margin, loss=loss, claim="")
+    if isinstance(c, CommitmentBound):
+        ends = np.nextafter([float(c.lower), float(c.upper)], [-np.inf, np.inf])
+        return replace(c, lower=ends[0], upper=ends[1], claim="")
     if isinstance(c, Inclusion):
         return replace(c, slack=c.proved(), claim="")
     if isinstance(c, ClassInclusion):

@@ -9,9 +9,16 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from forgery import edited, tightened
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 
 from iirl_opt import recheck, recheck_tree
+from iirl_opt.certificate import Certificate
+from iirl_opt.errors import FileProblem
 
 PACKAGE = Path(recheck.__file__).parent
 
@@ -226,3 +233,31 @@ def test_roots_words_and_exponentials_are_on_the_right_side():
         true = (-Decimal(x.numerator) / Decimal(x.denominator)).exp() * 2**recheck_tree.PLACES
         assert below <= true <= above
         assert above - below <= 3
+
+
+def library_says(text):
+    try:
+        return bool(Certificate.from_json(text).check())
+    except FileProblem:
+        return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=3)
+@given(
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from(SCALES),
+    discount=st.sampled_from(DISCOUNTS),
+    floats=st.booleans(),
+)
+def test_both_checkers_say_the_same(kind, seed, scale, discount, floats):
+    rng = np.random.default_rng(seed)
+    first = honest(kind, seed, scale, discount, floats=floats)
+    for c in (first, first and loosened(first)):
+        if c is None:  # a degenerate instance
+            continue
+        assert recheck.check(c.to_json()) == c.claim
+        strong = tightened(c, rng)
+        texts = [edited(c, rng) for _ in range(4)] + [strong.to_json()] * (strong is not None)
+        for text in texts:
+            assert recheck.holds(text) is library_says(text)

@@ -12,6 +12,7 @@ import numpy as np
 from iirl_opt.certificate import (
     AngleBound,
     ClassInclusion,
+    CommitmentBound,
     Inclusion,
     Infeasibility,
     Optimality,
@@ -294,6 +295,11 @@ def is_true(c):
     """Return whether the claim of a certificate is true, by exact computations of another kind."""
     if isinstance(c, Optimality):
         return _optimality(c)
+    if isinstance(c, CommitmentBound):
+        from trees import truth  # which computes with what stands here
+
+        best, stated = truth(c)
+        return bool(c.lower <= stated and best <= c.upper)
     if isinstance(c, Infeasibility):
         return program(c, np.full(len(kernel_of(c).reshape(-1, c.instance.shape[0])), ZERO))[0] == (
             "infeasible"

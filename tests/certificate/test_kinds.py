@@ -94,7 +94,8 @@ def test_some_edit_of_every_field_fails(kind):
     assert survivors <= harmless | empty | {("episode",), ("digest",), ("on_values",), ("inner",)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# A Boltzmann follower is another one at another scale: see the tests of trees.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "search tree"])
 @given(seed=SEEDS, power=st.sampled_from([-40, -7, 13, 40]))
 def test_scaling_by_a_power_of_two_changes_nothing(kind, seed, power):
     one, scaled = (honest(kind, seed, 2.0**k, 0.9, floats=True) for k in (0, power))

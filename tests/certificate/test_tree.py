@@ -90,6 +90,24 @@ def test_a_bound_that_the_search_reached_in_its_time_is_proved():
     assert full.upper - full.lower < abs(full.lower) / 2**40
 
 
+@pytest.mark.parametrize("power", [-40, 13, 40])
+@pytest.mark.parametrize("kind", ["optimal, mix", "greedy, first"])
+def test_scaling_both_rewards_by_a_power_of_two_changes_nothing(kind, power):
+    game, reward = iirl.random_game(4, 2, 2, seed=2)
+    _, own = iirl.random_game(4, 2, 2, seed=3)
+    one, scaled = (
+        commitment_bound(
+            CommitmentProblem(
+                game, 2.0**k * reward, FOLLOWERS[kind][0], follower_reward=2.0**k * own
+            )
+        )
+        for k in (0, power)
+    )
+    factor = Fraction(2) ** power
+    assert (scaled.lower, scaled.upper) == (factor * one.lower, factor * one.upper)
+    assert scaled.nodes == one.nodes
+
+
 def test_a_stated_commitment_need_not_be_the_best():
     game, reward = iirl.random_game(4, 2, 2, seed=1)
     problem = CommitmentProblem(game, reward, iirl.BoltzmannFollower(2))
