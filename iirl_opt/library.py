@@ -525,9 +525,9 @@ def verification(problem: Problem) -> VerificationReport:
         raise FileProblem(problem.path, "needs exactly one answer", key="observation")
     stated = question.hypothesis
     hypothesis = (
-        problem.environment.reward
+        problem.environment.exact.numbers
         if stated is None
-        else problem.vector(stated, "question.hypothesis")
+        else problem.exact_vector(stated, "question.hypothesis")
     )
     seen = problem.observations[0]
     response = seen.played if seen.whole else seen.pi2
@@ -545,9 +545,9 @@ def match(certificate: Certificate, problem: Problem) -> Match:
     reward = problem.truth
     if problem.environment is not None and isinstance(problem.question, model.AffineQuestion):
         stated = problem.question.hypothesis
-        reward = problem.environment.reward
+        reward = problem.environment.exact.numbers
         if stated is not None:
-            reward = problem.vector(stated, "question.hypothesis")
+            reward = problem.exact_vector(stated, "question.hypothesis")
     has_episodes = hasattr(certificate, "pi1")
     return certificate.matches(
         problem.game,

@@ -1,5 +1,6 @@
 """Model files: every form of game, and an error with a place for every fault."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -115,8 +116,8 @@ def test_a_reward_of_choices_is_joint_and_later_entries_win(tmp_path: Path) -> N
         ("discount = 0.5", "discuont = 0.5", "game.discuont: unknown key; did you mean 'discount'"),
         ("discount = 0.5", "", "game.discount: is missing"),
         ("discount = 0.5", "discount = 1", "discount is 1"),
-        ("discount = 0.5", "discount = nan", "discount is nan"),
-        ("discount = 0.5", 'discount = "half"', "discount is 'half'"),
+        ("discount = 0.5", "discount = nan", "game.discount: nan is no number"),
+        ("discount = 0.5", 'discount = "half"', "game.discount: 'half' is no number"),
         ("start = { a = 1 }", "start = { c = 1 }", "no state is called 'c'"),
         ("start = { a = 1 }", "start = { a = 0.5 }", "start sums to 0.5"),
         ('{ from = "b", to', '{ from = "c", to', "transitions[2].from: no state is called 'c'"),
@@ -298,3 +299,41 @@ def test_a_question_without_a_program_says_so() -> None:
     for name in ("theorem-3-dominance", "theorem-3-a1"):
         with pytest.raises(FileProblem, match="is not one linear program"):
             program(read_model(name))
+
+
+# Numbers as they are written
+
+
+def test_numbers_of_a_model_file_are_the_decimals_that_are_written(tmp_path: Path) -> None:
+    text = replaced("discount = 0.5", "discount = 0.999999999").replace(
+        "{ a = 0.25, b = 0.75 }", '{ a = 0.1, b = "9/10" }'
+    )
+    game = read_model(write(tmp_path, text)).game
+    assert game.exact_discount == Fraction(999_999_999, 10**9)
+    rows = [game.rational.rows.row(i) for i in range(game.n_states * game.n_choices)]
+    assert {0: Fraction(1, 10), 1: Fraction(9, 10)} in rows
+
+
+@pytest.mark.parametrize(
+    "number", ["1e-400000000", "1e400000000", '"1e-400000000"', f'"{"9" * 5000}"', "9" * 5000]
+)
+@pytest.mark.parametrize("key", ["b = 0.75", "discount = 0.5", "values = { b = 1 }"])
+def test_numbers_that_would_fill_the_memory_are_refused_at_once(
+    tmp_path: Path, number: str, key: str
+) -> None:
+    name = key.split(" = ")[0]
+    new = f"{name} = {number}" if name != "values" else f"values = {{ b = {number} }}"
+    with pytest.raises(FileProblem, match="more than 4000 digits"):
+        read_model(write(tmp_path, replaced(key, new)))
+
+
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, replaced("episodes = 2", f"episodes = {'[' * 5000}{']' * 5000}"))
+    with pytest.raises(FileProblem, match="nested"):
+        read_model(path)
+
+
+def test_a_number_beyond_all_floats_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, replaced("values = { b = 1 }", "values = { b = 1e400 }"))
+    with pytest.raises(FileProblem, match=r"reward\.values\.b: is beyond all floats"):
+        read_model(path)

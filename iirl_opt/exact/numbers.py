@@ -4,12 +4,17 @@ Integers, Fractions, Decimals and strings (``"9/10"``, ``"0.9"``) mean what they
 dyadic rational that it is: ``0.9`` is 8106479329266893 / 2⁵³ and not 9/10. So adding a constant to
 a reward changes nothing where the sum loses no bit, nor does scaling by a power of two. Vectors of
 exact numbers are object arrays of `fractions.Fraction`.
+
+A text of a few letters can mean a number that fills the memory, as ``1e-400000000`` does. Texts and
+Decimals of more than 4,000 digits, with those that an exponent stands for, are no numbers here.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -25,15 +30,41 @@ Vector = NDArray[Any]
 UNREADABLE = (TypeError, ValueError, OverflowError, ZeroDivisionError)
 
 
+# The digits that a number may have which is written in decimals.
+DIGITS = 4000
+
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+
+
 def as_fraction(number: Any) -> Fraction:
     """Return a number as a Fraction; a float is the dyadic rational that it is.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, ZeroDivisionError
+        It is no finite number, or is written in more than 4,000 digits: one of `UNREADABLE`.
 
     Examples
     --------
     >>> as_fraction(0.75), as_fraction("0.9"), as_fraction(Fraction(1, 3))
     (Fraction(3, 4), Fraction(9, 10), Fraction(1, 3))
     """
-    return Fraction(number.item() if isinstance(number, np.generic) else number)
+    if isinstance(number, np.generic):
+        number = number.item()
+    if isinstance(number, str | Decimal) and _digits(number) > DIGITS:
+        raise ValueError(f"more than {DIGITS} digits")
+    return Fraction(number)
+
+
+def _digits(number: str | Decimal) -> int:
+    """Return at least how many digits a number takes when it is written out, up to a few."""
+    if isinstance(number, str):
+        found = _EXPONENT.search(number)
+        # Neither a long text nor a long exponent is worth reading.
+        exponent = found[1] if found and len(number) <= DIGITS else "0"
+        return max(len(number), abs(int(exponent)))
+    _, digits, power = number.as_tuple()
+    return max(len(digits), abs(power)) if isinstance(power, int) else 0
 
 
 def as_fractions(numbers: Any) -> Vector:

@@ -15,9 +15,8 @@ A state is its name, its index from 0 or ``*``; a joint action is ``*``, one ind
 runs fastest, so it is ``a·B + b``), or a name, index or ``*`` for each of the two agents. Agent 1
 is the leader, agent 2 the follower. A line of a row or matrix holds whole rows.
 
-**Probabilities** are kept as the decimals that are written. If every row sums to one exactly, the
-game is rational; otherwise it has a float kernel, whose rows must sum to one within 1e-9 and are
-renormalised.
+**Probabilities** and the discount are read as the decimals that are written. Rows must sum to one
+within 1e-9, and are divided by their exact sum.
 
 **Rewards** come in the least form that carries them. Those of the state are ``(S,)``, those of
 state and actions ``(S, A, B)``. A reward r' for *entering* a state becomes the state reward
@@ -37,6 +36,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -54,6 +54,7 @@ RewardForm = Literal["s", "sab", "next state", "sab and next state"]
 
 ALL = slice(None)
 SUM_TOLERANCE = 1e-9
+SMALL = 2**61  # denominators of weights that int64 holds, with their sums
 LARGEST = 2**28  # entries of a dense table: 1 GiB of transitions, 2 GiB of rewards
 
 _NUMBER = re.compile(r"(?!.{100})[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -593,7 +594,7 @@ class _Tables:
         return self.reward[..., 0]
 
     def kernel(self, path: Path) -> Any:
-        """Return the kernel: integer weights or Fractions if every row is exact, else floats."""
+        """Return the kernel as integer weights: the decimals of each row over one denominator."""
         table = sp.csr_array(self.codes.reshape(-1, self.states.size))
         row_of = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
         codes, entry = np.unique(table.data, return_inverse=True)
@@ -601,15 +602,26 @@ class _Tables:
         floats = np.array([float(p) for p in used])[entry]
         self._check_sums(path, np.bincount(row_of, floats, table.shape[0]))
         common = math.lcm(*(p.denominator for p in used))
-        whole = np.array([p.numerator * (common // p.denominator) for p in used], dtype=object)
-        weights = (whole.astype(np.int64) if common < 2**62 else whole)[entry]
-        exact = bool((np.add.reduceat(weights, table.indptr[:-1]) == common).all())
-        if exact and weights.dtype == object:
-            kernel = np.zeros(table.shape, dtype=object)
-            kernel[row_of, table.indices] = np.array(used, dtype=object)[entry]
-            return kernel
-        data = weights if exact else floats
-        return sp.csr_array((data, table.indices, table.indptr), shape=table.shape)
+        if common < SMALL:
+            whole = np.array([p.numerator * (common // p.denominator) for p in used])
+            weights = whole.astype(np.int64)[entry]
+            return sp.csr_array((weights, table.indices, table.indptr), shape=table.shape)
+        return self._weights_by_row(table, [used[i] for i in entry])
+
+    def _weights_by_row(self, table: Any, entries: list[Fraction]) -> Any:
+        """Return the kernel where one denominator for all rows is too large."""
+        weights = np.empty(len(entries), dtype=object)
+        largest = 0
+        for i, j in pairwise(table.indptr.tolist()):
+            below = math.lcm(*(p.denominator for p in entries[i:j]))
+            weights[i:j] = [p.numerator * (below // p.denominator) for p in entries[i:j]]
+            largest = max(largest, below)
+        if largest < SMALL:
+            data = weights.astype(np.int64)
+            return sp.csr_array((data, table.indices, table.indptr), shape=table.shape)
+        kernel = np.zeros(table.shape, dtype=object)
+        kernel[np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)), table.indices] = weights
+        return kernel
 
     def _check_sums(self, path: Path, sums: NDArray[Any]) -> None:
         """Refuse rows that do not sum to one, that of the earliest line first."""

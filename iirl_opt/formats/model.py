@@ -1,14 +1,18 @@
 """Model files: one whole problem as TOML, written by people (`models/README.md` specifies them).
 
 Here is the schema and its reader: text in, checked tables out, every error with file and key or
-line. What the tables mean is in `iirl_opt.library`.
+line. What the tables mean is in `iirl_opt.library`. Numbers of the problem are read as they are
+written, ``0.1`` and ``"1/10"`` alike; those of algorithms (tolerances, limits) as floats.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
+from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,18 +20,27 @@ import msgspec
 from msgspec import Struct
 
 from iirl_opt.errors import FileProblem
+from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
 
 __all__ = ["VERSION", "Document", "read_document"]
 
 VERSION = 1
 
-Number = int | float | str
+# What a file writes as an integer, a decimal or a text such as "1/3".
+Number = Fraction
 Weights = dict[str, Number]
 Policy = dict[str, str | Weights]
 
 
 class _Table(Struct, forbid_unknown_fields=True):
     """A TOML table in which every key means something."""
+
+
+class Concentration:
+    """One number for all states, or numbers by state."""
+
+    def __init__(self, default: Number, by_state: dict[str, Number]) -> None:
+        self.default, self.by_state = default, by_state
 
 
 class Transition(_Table, rename={"origin": "from"}):
@@ -43,7 +56,7 @@ class Grid(_Table):
     """A maze drawn as text: see `iirl_opt.grid_game`."""
 
     rows: list[str]
-    slip: Number = 0
+    slip: Number = Fraction(0)
     doors: Literal["pairs", "open"] | list[str] = "pairs"
     prizes: dict[str, Number] = {}
     prize_rule: Literal["vanish", "stay", "absorb"] = "vanish"
@@ -70,7 +83,7 @@ class MazeMaker(_Table, tag_field="name", tag="maze_maker"):
     size: int = 7
     start: int | None = None
     prizes: dict[str, Number] | None = None
-    slip: Number = "1/5"
+    slip: Number = Fraction(1, 5)
 
 
 class IntroductoryGame(_Table, tag_field="name", tag="introductory_game"):
@@ -82,7 +95,7 @@ class Environment(_Table):
 
     kind: Literal["ideal", "strict"]
     reward: dict[str, Number]
-    epsilon: float | None = None
+    epsilon: Number | None = None
     planning_tolerance: float | None = None
     rational: bool = False
 
@@ -119,7 +132,7 @@ class Reward(_Table):
     """The true reward: by state, or by choice (later entries override earlier ones)."""
 
     values: dict[str, Number] = {}
-    default: Number = 0.0
+    default: Number = Fraction(0)
     choices: list[JointReward] = []
 
 
@@ -189,7 +202,7 @@ class Uniform(_Table, tag_field="name", tag="uniform"):
 class Prior(_Table):
     """What is believed before the first episode: Dirichlet of the reward, and of the parameter."""
 
-    reward: Number | dict[str, Number] = 1
+    reward: Concentration = Concentration(Fraction(1), {})
     parameter: Exponential | Gamma | Uniform | None = None
 
 
@@ -350,18 +363,22 @@ def read_document(path: Path) -> Document:
         type (names the key), or the version is another.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except tomllib.TOMLDecodeError as problem:
         raise _syntax(path, str(problem)) from None
     except UnicodeDecodeError as problem:
         raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
+    except RecursionError:
+        raise FileProblem(path, "is nested too deeply") from None
+    except (ValueError, ArithmeticError):  # of an integer, or of a Decimal
+        raise FileProblem(path, f"holds a number of more than {DIGITS} digits") from None
     found = tables.get("version")
     if found is not None and found != VERSION:
         raise FileProblem(path, f"is {found!r}; this release reads {VERSION}", key="version")
     try:
-        document = msgspec.convert(tables, Document, strict=True)
+        document = msgspec.convert(tables, Document, strict=True, dec_hook=_read)
     except msgspec.ValidationError as problem:
-        raise _validation(path, str(problem), tables) from None
+        raise _validation(path, str(problem), tables, problem.__cause__) from None
     given = [name for name in SOURCES if getattr(document.game, name) is not None]
     if len(given) != 1:
         what = f"has {' and '.join(given)}" if given else "has no source"
@@ -385,10 +402,56 @@ def _syntax(path: Path, message: str) -> FileProblem:
     return FileProblem(path, text, line=int(at[1]), column=int(at[2]))
 
 
-def _validation(path: Path, message: str, tables: dict[str, Any]) -> FileProblem:
+class _Unread(ValueError):
+    """What stands where a number should."""
+
+    def __init__(self, found: Any, problem: str) -> None:
+        super().__init__(problem)
+        self.found = found
+
+
+def _read(kind: type, found: Any) -> Any:
+    """Return what a table holds as a number, exactly; or as the numbers of a prior."""
+    if kind is Concentration:
+        if isinstance(found, dict):
+            return Concentration(Fraction(1), {k: _read(Number, x) for k, x in found.items()})
+        return Concentration(_read(Number, found), {})
+    if isinstance(found, bool) or not isinstance(found, int | Decimal | str):
+        raise _Unread(found, f"is {_short(found)}; allowed a number, or a text such as '1/3'")
+    try:
+        return as_fraction(found)
+    except UNREADABLE as problem:
+        long = "digits" in str(problem)
+        why = f"has more than {DIGITS} digits" if long else "is no number"
+        raise _Unread(found, f"{_short(found)} {why}") from None
+
+
+def _short(found: Any) -> str:
+    text = str(found).lower() if isinstance(found, Decimal) else repr(found)
+    return text if len(text) <= 60 else f"{text[:40]}…{text[-10:]}"
+
+
+def _places(found: Any, tables: Any, key: str = "") -> Iterator[str]:
+    """Yield the dotted keys at which tables hold this very object."""
+    if tables is found:
+        yield key
+    elif isinstance(tables, dict):
+        for name, inner in tables.items():
+            yield from _places(found, inner, f"{key}.{name}" if key else name)
+    elif isinstance(tables, list):
+        for i, inner in enumerate(tables):
+            yield from _places(found, inner, f"{key}[{i}]")
+
+
+def _validation(
+    path: Path, message: str, tables: dict[str, Any], cause: BaseException | None
+) -> FileProblem:
     """Say what msgspec found in the words of the file: the dotted key, and a near miss."""
     text, _, at = message.partition(" - at `$")
     key = at.rstrip("`").lstrip(".").replace("[...]", "[*]")
+    if isinstance(cause, _Unread):
+        places = [*_places(cause.found, tables)]
+        return FileProblem(path, text, key=places[0] if len(places) == 1 else key)
     unknown = re.search(r"contains unknown field `(.+)`", text)
     missing = re.search(r"missing required field `(.+)`", text)
     if unknown:

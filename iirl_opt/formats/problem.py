@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, IIRLError, InvalidValue, UnknownLabel
-from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -125,8 +124,15 @@ class Problem:
         return self.truth
 
     def vector(self, entries: Mapping[str, model.Number], key: str) -> Array:
-        """Return ``{state: number}`` as an array (S,), zero elsewhere."""
-        return _by_state(self.path, self.game, entries, key, 0.0)
+        """Return ``{state: number}`` as an array (S,) of floats, zero elsewhere."""
+        return _by_state(self.path, self.game, entries, key, Fraction(0))
+
+    def exact_vector(self, entries: Mapping[str, model.Number], key: str) -> NDArray[Any]:
+        """Return ``{state: number}`` as an array (S,) of the numbers as written, zero elsewhere."""
+        array = np.full(self.game.n_states, Fraction(0), dtype=object)
+        for name, value in entries.items():
+            array[_lookup(self.path, self.game.states, name, f"{key}.{name}")] = value
+        return array
 
 
 def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = None) -> Problem:
@@ -340,7 +346,7 @@ def _environment(path: Path, table: model.Game, test: model.Environment, gamma: 
     entries = [Fraction(0)] * len(states)
     for name, value in test.reward.items():
         key = f"game.environment.reward.{name}"
-        entries[_lookup(path, states, name, key)] = _number(path, value, key)
+        entries[_lookup(path, states, name, key)] = value
     reward = np.array(entries, dtype=object)
     if test.kind == "ideal":
         environment = ideal_environment(reward, gamma)
@@ -364,16 +370,11 @@ def _environment(path: Path, table: model.Game, test: model.Environment, gamma: 
 
 
 def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:
-    """Return a kernel written as numbers or strings such as ``"1/3"`` as Fractions."""
-
-    def exact(entry: Any) -> Any:
-        return [exact(x) for x in entry] if isinstance(entry, list) else as_fraction(entry)
-
+    """Return a kernel written as nested lists as an array of Fractions."""
     try:
-        array = np.array(exact(kernel), dtype=object)
+        return np.array(kernel, dtype=object)
     except ValueError as problem:
         raise FileProblem(path, str(problem), key="game.kernel") from None
-    return array
 
 
 def _from_transitions(path: Path, table: model.Game, gamma: Any, start: Any) -> TwoAgentMDP:
@@ -406,7 +407,7 @@ def _from_transitions(path: Path, table: model.Game, gamma: Any, start: Any) -> 
         )
         target = np.zeros(len(states), dtype=object)
         for name, weight in row.to.items():
-            target[lookup(0, name, f"{key}.to")] = _number(path, weight, f"{key}.to.{name}")
+            target[lookup(0, name, f"{key}.to")] = weight
         if sum(target, Fraction(0)) != 1:
             total = float(sum(target, Fraction(0)))
             raise FileProblem(path, f"sums to {total:g}; allowed 1 exactly", key=f"{key}.to")
@@ -430,13 +431,6 @@ def _from_transitions(path: Path, table: model.Game, gamma: Any, start: Any) -> 
         leader_actions=leaders,
         follower_actions=followers,
     )
-
-
-def _number(path: Path, number: Any, key: str) -> Fraction:
-    try:
-        return as_fraction(number)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise FileProblem(path, f"{number!r} is no number", key=key) from None
 
 
 def _choice(table: model.Game, s: int, a: int, b: int) -> str:
@@ -464,18 +458,25 @@ def _by_state(
     key: str,
     default: model.Number,
 ) -> Array:
-    array = np.full(game.n_states, float(_number(path, default, f"{key} by default")))
+    array = np.full(game.n_states, _float(path, default, f"{key}.default"))
     for name, value in entries.items():
         at = _lookup(path, game.states, name, f"{key}.{name}")
-        array[at] = float(_number(path, value, f"{key}.{name}"))
+        array[at] = _float(path, value, f"{key}.{name}")
     return array
 
 
-def read_concentration(problem: Problem, given: model.Number | dict[str, model.Number]) -> Array:
+def _float(path: Path, number: model.Number, key: str) -> float:
+    """Return the float nearest to a number of a file."""
+    try:
+        return float(number)
+    except OverflowError:
+        raise FileProblem(path, "is beyond all floats", key=key) from None
+
+
+def read_concentration(problem: Problem, given: model.Concentration) -> Array:
     """Return the concentrations (S,) of a Dirichlet prior: one for all, or by state and else 1."""
-    entries = given if isinstance(given, dict) else {}
-    default = 1 if isinstance(given, dict) else given
-    return _by_state(problem.path, problem.game, entries, "prior.reward", default)
+    entries = problem.path, problem.game, given.by_state, "prior.reward", given.default
+    return _by_state(*entries)
 
 
 def _by_choice(
@@ -492,7 +493,7 @@ def _by_choice(
             slice(None) if name == "*" else _lookup(path, group, name, f"{key}.choices[{i}].{axis}")
             for group, (axis, name) in zip(groups, names.items(), strict=True)
         )
-        joint[at] = float(_number(path, entry.value, f"{key}.choices[{i}].value"))
+        joint[at] = _float(path, entry.value, f"{key}.choices[{i}].value")
     return joint
 
 
@@ -518,7 +519,7 @@ def _allowed(
 
 
 def _row(path: Path, game: TwoAgentMDP, table: model.Constraint, key: str) -> Row:
-    base = _by_state(path, game, table.terms, f"{key}.terms", 0.0)
+    base = _by_state(path, game, table.terms, f"{key}.terms", Fraction(0))
     low = -np.inf if table.at_least is None else table.at_least
     high = np.inf if table.at_most is None else table.at_most
     if table.equals is not None:
@@ -550,7 +551,7 @@ def _policy(
     labels = game.follower_actions if follower else game.leader_actions
     states, actions = ([str(name) for name in names] for names in (game.states, labels))
     exact = {
-        state: {a: float(_number(path, p, key)) for a, p in entry.items()}
+        state: {a: _float(path, p, key) for a, p in entry.items()}
         if isinstance(entry, dict)
         else entry
         for state, entry in choices.items()

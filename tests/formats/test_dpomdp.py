@@ -323,12 +323,14 @@ def test_probabilities_of_many_digits_stay_exact(file):
     assert read(file(HEADER + text)).game.rational.rows.row(0) == {0: small, 1: 1 - small}
 
 
-def test_a_row_that_is_only_nearly_exact_makes_a_float_kernel_and_is_renormalised(file):
+def test_a_row_that_is_only_nearly_exact_is_divided_by_its_exact_sum(file):
     header = HEADER.replace("hall goal", "a b hall")
     third = "0.3333333333333333"
     game = read(file(header + STILL + f"T: open go : a : {third} {third} {third}\n")).game
-    assert not game.is_rational
-    assert game.kernel[0, 0, 0] == pytest.approx([1 / 3] * 3, abs=1e-16)
+    assert game.rational.rows.row(0) == dict.fromkeys(range(3), Fraction(1, 3))
+    uneven = read(file(header + STILL + "T: open go : a : 0.3 0.3 0.4000000001\n")).game
+    row = {0: 3 * 10**9, 1: 3 * 10**9, 2: 4 * 10**9 + 1}
+    assert uneven.rational.rows.row(0) == {j: Fraction(n, 10**10 + 1) for j, n in row.items()}
     assert game.kernel.sum(axis=3) == pytest.approx(np.ones((3, 2, 2)), abs=1e-15)
 
 
@@ -556,7 +558,8 @@ def test_wrong_words_come_before_wrong_sums(file):
 
 def test_a_row_within_1e_9_of_one_is_read_and_one_beyond_is_not(file):
     row = "T: open go : hall : 0.5 0.{}\n"
-    assert not read(file(HEADER + STILL + row.format("5000000009"))).game.is_rational
+    exact = read(file(HEADER + STILL + row.format("5000000009"))).game.rational.rows.row(0)
+    assert exact == {0: Fraction(5 * 10**9, 10**10 + 9), 1: Fraction(5 * 10**9 + 9, 10**10 + 9)}
     with pytest.raises(FileProblem, match=r"sums to 1\.000000002"):
         read(file(HEADER + STILL + row.format("500000002")))
 
@@ -718,3 +721,17 @@ def test_file_values_are_those_of_the_expected_reward_for_any_policy(tmp_path_fa
     in_file = inverse @ (game.kernel * reward).sum(axis=3)[at]
     ours = problem.reward if problem.reward.ndim == 1 else problem.reward[at]
     assert problem.file_values(inverse @ ours) == pytest.approx(in_file, rel=1e-9, abs=1e-9)
+
+
+def test_many_digits_beside_uniform_rows_keep_their_exact_numbers(file):
+    # The common denominator of all rows is beyond 64 bits; that of each row is not, or is.
+    header = HEADER.replace("hall goal", "a b hall")
+    for digits in (18, 30):
+        p = "0." + "3" * digits
+        rest = "0." + "6" * (digits - 1) + "7"
+        game = read(
+            file(header + STILL + f"T: * : b : uniform\nT: open go : a : {p} 0 {rest}\n")
+        ).game
+        assert game.rational.rows.row(0) == {0: Fraction(p), 2: Fraction(rest)}
+        b = game.n_choices
+        assert game.rational.rows.row(b) == dict.fromkeys(range(3), Fraction(1, 3))
