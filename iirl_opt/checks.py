@@ -39,7 +39,9 @@ from iirl_opt.errors import InvalidArgument, InvalidValue
 __all__ = [
     "FINITE",
     "FLAG",
+    "FUNCTION",
     "LABELS",
+    "MAPPING",
     "NOT_NEGATIVE",
     "PATH",
     "POSITIVE",
@@ -345,6 +347,20 @@ def FLAG(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise refuse(name, value, "True or False")
     return bool(value)
+
+
+def MAPPING(name: str, value: Any) -> Any:
+    """Return a mapping as it is given."""
+    if not isinstance(value, Mapping):
+        raise refuse(name, value, "a mapping")
+    return value
+
+
+def FUNCTION(name: str, value: Any) -> Any:
+    """Return what can be called."""
+    if not callable(value) or value in (dict, list, tuple):
+        raise refuse(name, value, "a function")
+    return value
 
 
 def TEXT(name: str, value: Any) -> str:

@@ -21,7 +21,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
-from iirl_opt.checks import NOT_NEGATIVE, RNG, SEED, SHARE, array_of_floats, checked, has, one_of
+from iirl_opt.checks import (
+    FUNCTION,
+    NOT_NEGATIVE,
+    RNG,
+    SEED,
+    SHARE,
+    array_of_floats,
+    checked,
+    has,
+    one_of,
+)
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
@@ -109,7 +119,7 @@ class OptimalFollower:
         if self.ties not in TIES:
             raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES), self.ties)
 
-    @checked(rng=RNG)
+    @checked(game=GAME, rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -171,7 +181,7 @@ class EpsilonGreedyFollower:
         if self.ties not in TIES[:-1]:
             raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES[:-1]), self.ties)
 
-    @checked(rng=RNG)
+    @checked(game=GAME, rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -216,6 +226,7 @@ class BoltzmannFollower:
         if not (self.beta >= 0 and np.isfinite(self.beta)):
             raise InvalidArgument("beta", f"is {self.beta}", "0 ≤ β < ∞", self.beta)
 
+    @checked(game=GAME)
     def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
         """Return the logarithm of the response, shape (S, B)."""
         return self.log_answer(follower_action_values(game, pi1, reward))
@@ -234,7 +245,7 @@ class BoltzmannFollower:
         """Return the Boltzmann-rational play (…, B) at q (…, B)."""
         return np.exp(self.log_answer(q))
 
-    @checked(rng=RNG)
+    @checked(game=GAME, rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,
@@ -246,7 +257,7 @@ class BoltzmannFollower:
         return np.exp(self.log_respond(game, pi1, reward))
 
 
-@checked(f=has("__call__", what="a function"))
+@checked(f=FUNCTION)
 @dataclass(frozen=True)
 class ProportionalFollower:
     """A follower with ``π2(b | s) ∝ f(Q*_π1(s, b))``.
@@ -261,7 +272,7 @@ class ProportionalFollower:
 
     f: Callable[[Array], Array]
 
-    @checked(rng=RNG)
+    @checked(game=GAME, rng=RNG)
     def respond(
         self,
         game: TwoAgentMDP,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import RNG, Rule, between, checked, is_a, whole
+from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -145,7 +145,7 @@ def record_trajectory(
     commitment = game.check_leader_policy(pi1)
     labels = (game.states, game.leader_actions, game.follower_actions)
     rows = []
-    for h, step in enumerate(steps):
+    for h, step in enumerate(each(lambda _, step: step)("steps", steps)):
         triple = tuple(step) if isinstance(step, Iterable) and not isinstance(step, str) else ()
         if len(triple) != 3:
             raise InvalidObservation(f"steps[{h}]", f"is {step!r}", "a triple (s, a, b)", step)

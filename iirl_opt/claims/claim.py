@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from iirl_opt.checks import FUNCTION, PATH, SEED, TEXT, checked, each, is_a, one_of, whole
 from iirl_opt.claims.exact import kernel_of
 from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -79,6 +80,22 @@ def untried(evidence: str) -> Outcome:
     return Outcome(True, evidence, applies=False)
 
 
+def INSTANCES(name: str, value: Any) -> Any:
+    """Return a hypothesis strategy, or a function that makes one."""
+    return FUNCTION(name, value) if not hasattr(value, "example") else value
+
+
+@checked(
+    name=TEXT,
+    place=TEXT,
+    statement=TEXT,
+    instances=INSTANCES,
+    predicate=FUNCTION,
+    status=one_of(*STATUSES),
+    outside=INSTANCES,
+    counterexample=FUNCTION,
+    model=TEXT,
+)
 @dataclass(frozen=True)
 class Claim:
     """A statement as code.
@@ -203,6 +220,7 @@ class Result:
         }
 
 
+@checked(claims=each(is_a(Claim)), examples=whole(1), seed=SEED)
 def run_claims(claims: Iterable[Claim], *, examples: int = 100, seed: int = 0) -> list[Result]:
     """Try every claim on drawn instances, and verify its counterexample again.
 
@@ -225,6 +243,7 @@ def run_claims(claims: Iterable[Claim], *, examples: int = 100, seed: int = 0) -
     return [_run(claim, examples, seed) for claim in claims]
 
 
+@checked(path=PATH)
 def read_claims(path: str | Path) -> tuple[Claim, ...]:
     """Read the list ``claims`` of a Python file.
 

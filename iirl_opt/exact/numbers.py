@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import refuse
+
 __all__ = ["UNREADABLE", "as_fraction", "as_fractions", "as_reals", "common", "over"]
 
 # Vectors of the one arithmetic or the other: floats, or objects that are Fractions.
@@ -65,6 +67,16 @@ def _digits(number: str | Decimal) -> int:
         return max(len(number), abs(int(exponent)))
     _, digits, power = number.as_tuple()
     return max(len(digits), abs(power)) if isinstance(power, int) else 0
+
+
+def EXACT(name: str, value: Any) -> Fraction:
+    """Return what an argument states exactly: a number, or a text such as "1/3"."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return as_fraction(value)
+    except UNREADABLE:
+        raise refuse(name, value, "a finite number") from None
 
 
 def as_fractions(numbers: Any) -> Vector:

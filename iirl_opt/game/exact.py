@@ -68,9 +68,8 @@ def exact_reward(model: MDP | TwoAgentMDP, reward: ArrayLike) -> Exact:
     ------
     InvalidReward
     """
-    given = np.asarray(reward)
-    check_reward(model, as_reals(given) if given.dtype == object else given)
-    r = as_fractions(given)
+    check_reward(model, reward)
+    r = as_fractions(reward)
     if r.ndim == 1:
         r = r.reshape(-1, *[1] * (len(model.shape) - 1))
     return np.broadcast_to(r, model.shape)
@@ -83,9 +82,8 @@ def exact_policy(given: ArrayLike, shape: tuple[int, ...], **names: Any) -> Exac
     ------
     InvalidPolicy
     """
-    array = np.asarray(given)
-    check_policy(as_reals(array) if array.dtype == object else array, shape, **names)
-    return rational_policy(array.reshape(shape[0], -1)).reshape(shape)
+    check_policy(given, shape, **names)
+    return rational_policy(np.reshape(given, (shape[0], -1))).reshape(shape)
 
 
 def exact_values(

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FLAG, checked, whole
+from iirl_opt.checks import FLAG, MAPPING, TEXT, checked, each, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -169,7 +169,7 @@ class GridGame:
         return f"GridGame({self.rows}×{self.columns} cells, prizes {values}, {self.game})"
 
 
-@checked(wall_states=FLAG)
+@checked(prizes=MAPPING, wall_states=FLAG)
 def grid_game(
     text: str | Sequence[str],
     *,
@@ -259,7 +259,7 @@ def grid_game(
     )
 
 
-@checked(size=whole(1))
+@checked(size=whole(1), prizes=MAPPING)
 def maze_maker(
     size: int = 7,
     start: int | None = None,
@@ -300,8 +300,6 @@ def maze_maker(
     >>> game.states[12]
     '(2,2) 12'
     """
-    if not isinstance(size, int | np.integer) or size < 1:
-        raise InvalidArgument("size", f"is {size!r}", "a whole number ≥ 1", size)
     start = size // 2 * (size + 1) if start is None else start
     if len(prizes) > 9:
         raise InvalidArgument("prizes", f"are {len(prizes)}", "at most 9", prizes)
@@ -378,7 +376,7 @@ def _characters(lines: Sequence[str]) -> NDArray[np.str_]:
 
 def _read_text(text: str | Sequence[str], known: Mapping[str, float]) -> tuple[str, ...]:
     """Return the rows of a rectangular text of known characters, or name the place that is not."""
-    lines = text.splitlines() if isinstance(text, str) else list(text)
+    lines = text.splitlines() if isinstance(text, str) else list(each(TEXT)("text", text))
     while lines and not lines[-1]:
         lines.pop()
     while lines and not lines[0]:
@@ -433,7 +431,7 @@ def _read_slip(slip: Any) -> Fraction:
 def _read_doors(doors: str | Sequence[str]) -> list[str]:
     """Return the leader's actions, each the directions it opens in the order N, E, S, W."""
     named = {"pairs": ["".join(p) for p in combinations(DIRECTIONS, 2)], "open": [DIRECTIONS]}
-    given = named.get(doors, []) if isinstance(doors, str) else [str(names) for names in doors]
+    given = named.get(doors, []) if isinstance(doors, str) else each(TEXT)("doors", doors)
     opened = ["".join(d for d in DIRECTIONS if d in names) for names in given]
     alike = all(sorted(a) == sorted(b) for a, b in zip(opened, given, strict=True))
     if not opened or not alike or len(set(opened)) < len(opened):

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import Rule, checked, has, is_a
-from iirl_opt.errors import InvalidGame
+from iirl_opt.checks import LABELS, MAPPING, Rule, checked, is_a
+from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import (
@@ -73,7 +73,7 @@ class _Model:
     ) -> None:
         kernel = kernel_array(kernel)
         named = {
-            kind: names if names is None or isinstance(names, int | np.integer) else tuple(names)
+            kind: _names(f"{kind}s".replace(" ", "_"), names)
             for kind, names in {"state": states, **actions}.items()
         }
         shape = kernel_shape(kernel, list(named.values())[1:])
@@ -362,12 +362,12 @@ class TwoAgentMDP(_Model):
         shape = (self.shape[0], self.shape[2])
         return check_policy(pi2, shape, name="follower policy", states=self.states)
 
-    @checked(choices=has("items", what="a mapping of states to actions"))
+    @checked(choices=MAPPING)
     def leader_policy(self, choices: Mapping[Any, Any]) -> Array:
         """Return the leader policy written as ``{state: action}``; ``"*"`` is the rest."""
         return from_labels(choices, self.states, self.leader_actions, name="leader policy")
 
-    @checked(choices=has("items", what="a mapping of states to actions"))
+    @checked(choices=MAPPING)
     def follower_policy(self, choices: Mapping[Any, Any]) -> Array:
         """Return the follower policy written as ``{state: action}``; ``"*"`` is the rest."""
         return from_labels(choices, self.states, self.follower_actions, name="follower policy")
@@ -426,6 +426,18 @@ class TwoAgentMDP(_Model):
 # What an argument `game`, or `model`, may be.
 GAME: Rule = is_a(TwoAgentMDP, error=InvalidGame)
 MODEL: Rule = is_a(TwoAgentMDP, MDP, error=InvalidGame)
+
+
+def _names(name: str, given: Any) -> tuple[Any, ...] | int | None:
+    """Return labels as a tuple, or their number."""
+    if given is None:
+        return None
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        return int(given)
+    try:
+        return LABELS(name, given)
+    except InvalidArgument as problem:
+        raise InvalidGame(name, problem.problem, "labels, or their number", given) from None
 
 
 def _check_discount(discount: Any) -> Fraction:

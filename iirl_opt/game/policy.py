@@ -93,9 +93,9 @@ def check_policy(
 
 
 def rational_policy(policy: ArrayLike) -> NDArray[Any]:
-    """Return a checked policy (S, n) as Fractions, each over the exact sum of its row."""
+    """Return a checked policy (S, …) as Fractions, each over the exact sum of its row."""
     rows = as_fractions(policy)
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+    return np.asarray(rows / rows.sum(axis=tuple(range(1, rows.ndim)), keepdims=True))
 
 
 @checked(n_actions=whole(1))
@@ -151,6 +151,8 @@ def random_deterministic_policy(n_states: int, n_actions: int, rng: np.random.Ge
 def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
     """Return the product policy ``pi1[s, a] * pi2[s, b]`` of shape (S, A, B)."""
     left, right = np.asarray(pi1, dtype=float), np.asarray(pi2, dtype=float)
+    if len(left) != len(right):
+        raise InvalidPolicy("pi2", f"has {len(right)} rows", f"{len(left)}, as pi1", right.shape)
     product: Array = left[:, :, None] * right[:, None, :]
     return product
 

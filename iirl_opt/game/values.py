@@ -125,7 +125,7 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "rewar
     return array
 
 
-@checked(reward=array_of_floats(error=InvalidReward), discount=between(0, 1, "[)"))
+@checked(reward=array_of_floats(error=InvalidReward, empty=False), discount=between(0, 1, "[)"))
 def tie_tolerance(reward: ArrayLike, discount: float) -> float:
     """Return the difference of action values below which two actions are tied.
 

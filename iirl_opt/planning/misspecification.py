@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from iirl_opt.checks import TIME_LIMIT, checked, each, has, whole
+from iirl_opt.checks import FUNCTION, TIME_LIMIT, array_of_floats, checked, each, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
 from iirl_opt.game.values import tie_tolerance
@@ -117,7 +117,7 @@ def plan_for(problem: CommitmentProblem) -> Integers:
     return search(problem).actions
 
 
-@checked(problem=PROBLEM, time_limit=TIME_LIMIT, plan=has("__call__", what="a function"))
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, plan=FUNCTION)
 def misspecification_loss(
     problem: CommitmentProblem,
     assumed: Follower | Mapping[str, Follower] | None = None,
@@ -177,7 +177,7 @@ def misspecification_loss(
     }
 
 
-@checked(problem=PROBLEM, limit=whole(1), followers=each(FOLLOWER, 1))
+@checked(problem=PROBLEM, limit=whole(1), followers=each(FOLLOWER, 1), weights=array_of_floats(1))
 def value_of_information(
     problem: CommitmentProblem,
     followers: Sequence[Follower],

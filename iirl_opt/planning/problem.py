@@ -126,7 +126,7 @@ class CommitmentProblem:
             "follower": model,
             "follower_reward": theirs,
             "ties": ties,
-            "allowed": _check_allowed(game, allowed),
+            "allowed": check_allowed(game, allowed),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -350,7 +350,8 @@ def _spread(game: TwoAgentMDP, reward: Array) -> Array:
     return np.broadcast_to(joint, game.shape)
 
 
-def _check_allowed(game: TwoAgentMDP, allowed: ArrayLike | None) -> NDArray[np.bool_]:
+def check_allowed(game: TwoAgentMDP, allowed: ArrayLike | None) -> NDArray[np.bool_]:
+    """Return the mask (S, A) of the actions that the leader may commit to; all by default."""
     shape = game.shape[:2]
     mask = np.ones(shape, dtype=bool) if allowed is None else np.array(allowed)
     if mask.shape != shape or mask.dtype != bool:

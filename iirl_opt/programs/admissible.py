@@ -34,11 +34,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import checked, has
+from iirl_opt.checks import MAPPING, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import REWARD, check_reward
+from iirl_opt.planning.problem import check_allowed
 from iirl_opt.programs.occupancy import OccupancyMeasure, flow_matrix
 from iirl_opt.solver import Solved, Solver, solve
 from iirl_opt.solver.records import SOLVER
@@ -95,23 +96,20 @@ class AdmissibleCommitment:
     restrictions: Mapping[Any, tuple[Array, Array]]
     allowed: NDArray[np.bool_]
 
-    @checked(
-        game=GAME, reward=REWARD, restrictions=has("items", what="a mapping of states to (G, h)")
-    )
+    @checked(game=GAME, reward=REWARD, restrictions=MAPPING)
     def __init__(
         self,
         game: TwoAgentMDP,
         reward: ArrayLike,
         restrictions: Mapping[Any, Restriction],
         *,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: ArrayLike | None = None,
     ) -> None:
-        mask = np.ones(game.shape[:2], dtype=bool) if allowed is None else allowed
         for name, value in {
             "game": game,
             "reward": check_reward(game, reward),
             "restrictions": _by_state(game, restrictions),
-            "allowed": mask,
+            "allowed": check_allowed(game, allowed),
         }.items():
             object.__setattr__(self, name, value)
 

@@ -56,9 +56,9 @@ from iirl_opt.game.values import check_reward, evaluate
 from iirl_opt.planning.bounds import ValueBounds, value_bounds
 from iirl_opt.planning.iteration import approximate_value_iteration, check_repeatable
 from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply, best_values
-from iirl_opt.programs.sets import CONSTRAINTS
 from iirl_opt.solver import HiGHS, Solved, Solver, Status, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS
 
 __all__ = ["STRICT", "BilevelSolution", "DeterministicCommitment", "accepted_gap"]
 

@@ -115,6 +115,9 @@ class Centre:
 
         **Cost** arithmetic: m triangular systems.
         """
+        if rows.shape[1] != self.point.size:
+            allowed = f"(m, {self.point.size})"
+            raise InvalidArgument("rows", f"has shape {rows.shape}", allowed, rows.shape)
         solve = partial(solve_triangular, self.factor, lower=True, check_finite=False)
         along = solve((rows * self.point).T)
         pull = solve(self.point)

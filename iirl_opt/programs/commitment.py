@@ -34,12 +34,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import certify
-from iirl_opt.checks import FLAG, TIME_LIMIT, checked, has, one_of
+from iirl_opt.checks import FLAG, FUNCTION, MAPPING, TIME_LIMIT, checked, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import (
+    REWARD,
     Optimum,
     check_reward,
     evaluate,
@@ -61,9 +62,9 @@ from iirl_opt.programs.bilevel import DeterministicCommitment, accepted_gap
 from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.programs.proof import certificate_of_commitment
-from iirl_opt.programs.sets import CONSTRAINTS
 from iirl_opt.solver import Solved, Solver, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS
 
 __all__ = ["Commitment", "Guarantee", "Method", "StackelbergCommitment", "commit"]
 
@@ -207,11 +208,15 @@ class StackelbergCommitment:
     solver=SOLVER,
     time_limit=TIME_LIMIT,
     follower=FOLLOWER,
+    subject_to=FUNCTION,
+    reward=REWARD,
+    leader_reward=REWARD,
+    follower_reward=REWARD,
     exact=FLAG,
     stochastic=FLAG,
     method=one_of(*METHODS),
     whose=one_of("leader", "both"),
-    admissible=has("items", what="a mapping of states to (G, h)"),
+    admissible=MAPPING,
 )
 def commit(
     game: TwoAgentMDP,

@@ -38,9 +38,9 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, split
 from iirl_opt.game.values import check_reward, policy_iteration
 from iirl_opt.programs.basis import Basis, near_one
-from iirl_opt.programs.sets import CONSTRAINTS, EXPRESSION
 from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS, EXPRESSION
 
 __all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
 

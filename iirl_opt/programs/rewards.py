@@ -62,7 +62,6 @@ from iirl_opt.programs.cuts import Block, CutProgram, lift, prefers_cuts
 from iirl_opt.programs.partial import Environment, PartialResponse, count_pairs
 from iirl_opt.programs.sets import (
     DOMAIN,
-    EXPRESSION,
     Lifted,
     RewardBox,
     RewardDomain,
@@ -75,6 +74,7 @@ from iirl_opt.programs.state_reward import StateReward
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import EXPRESSION
 
 __all__ = ["AffineClass", "DistinctRows", "FeasibleRewards", "Violation"]
 
@@ -118,7 +118,7 @@ class AffineClass:
             (scale >= 0).set_label("affine scale"),
         ]
 
-    @checked(strict=FLAG, tolerance=POSITIVE)
+    @checked(x=array_of_floats(error=InvalidReward), strict=FLAG, tolerance=POSITIVE)
     def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
         """Return whether x lies in the class, within `tolerance` of its own spread.
 

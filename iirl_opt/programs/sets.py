@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import null_space, solve_triangular
 
-from iirl_opt.checks import FLAG, POSITIVE, RNG, Rule, checked, each, has, is_a, one_of, whole
+from iirl_opt.checks import FLAG, POSITIVE, RNG, Rule, checked, has, one_of, whole
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import check_reward
 from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import EXPRESSION
 
 __all__ = [
     "Ball",
@@ -43,9 +44,7 @@ Array = NDArray[np.float64]
 THIN, CAP = 1e-8, 1e-4
 
 
-# What the arguments that are cvxpy's, and `domain`, may be.
-EXPRESSION: Rule = is_a(cp.Expression)
-CONSTRAINTS: Rule = each(is_a(cp.Constraint))
+# What an argument `domain` may be.
 DOMAIN: Rule = has("constraints", what="a domain such as RewardSimplex()")
 
 

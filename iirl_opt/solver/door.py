@@ -12,6 +12,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import FLAG, MAPPING, checked
 from iirl_opt.errors import (
     Infeasible,
     Interrupted,
@@ -28,6 +29,7 @@ from iirl_opt.solver.compiled import compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
 from iirl_opt.solver.program import Program, Quality
 from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
+from iirl_opt.solver.rules import PROGRAM
 from iirl_opt.solver.settle import settle
 
 __all__ = ["chosen_solver", "raised", "solve", "version_of"]
@@ -45,6 +47,7 @@ EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
 }
 
 
+@checked(problem=PROGRAM, throw=FLAG, start=MAPPING)
 def solve(
     problem: cp.Problem,
     solver: Solver | str | None = None,

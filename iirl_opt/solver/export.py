@@ -13,16 +13,19 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.compiled import compiled_data
 from iirl_opt.solver.program import Program
+from iirl_opt.solver.rules import CONSTRAINTS, PROGRAM
 
 __all__ = ["LinearRows", "linear_rows", "write_program"]
 
 Array = NDArray[np.float64]
 
 
+@checked(problem=PROGRAM, path=PATH, form=one_of(".lp", ".mps"))
 def write_program(problem: cp.Problem, path: str | Path, form: str | None = None) -> Path:
     """Write a linear program as an LP or MPS file, with the names of its variables and constraints.
 
@@ -85,6 +88,7 @@ class LinearRows(NamedTuple):
     right: Array
 
 
+@checked(constraints=CONSTRAINTS, variable=is_a(cp.Variable))
 def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> LinearRows:
     """Return the rows of linear constraints on one variable, flattened in C order.
 

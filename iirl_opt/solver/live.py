@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import FLAG, array_of_whole, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.solver.banner import swallow_banner
@@ -32,7 +33,8 @@ from iirl_opt.solver.call import RANGE, new_highs, objective_scale, read, set_op
 from iirl_opt.solver.door import raised, version_of
 from iirl_opt.solver.linear import column_bounds, read_linear, row_bounds
 from iirl_opt.solver.program import Program
-from iirl_opt.solver.records import HiGHS, Solved, Status
+from iirl_opt.solver.records import HIGHS, HiGHS, Solved, Status
+from iirl_opt.solver.rules import LIMITS, MATRIX, NUMBERS, PROGRAM
 from iirl_opt.solver.run import run_highs
 from iirl_opt.solver.scaling import in_range
 from iirl_opt.solver.settle import Answer, Unit, judge, settle
@@ -78,6 +80,15 @@ class LiveProgram:
     array([0.75, 0.25])
     """
 
+    @checked(
+        objective=NUMBERS,
+        matrix=MATRIX,
+        row_lower=LIMITS,
+        row_upper=LIMITS,
+        lower=LIMITS,
+        upper=LIMITS,
+        maximise=FLAG,
+    )
     def __init__(
         self,
         objective: ArrayLike,
@@ -111,6 +122,7 @@ class LiveProgram:
         self._load()
 
     @classmethod
+    @checked(problem=PROGRAM, solver=HIGHS)
     def of(cls, problem: cp.Problem, solver: HiGHS | None = None) -> LiveProgram:
         """Return a plain cvxpy problem as a live program; constants of its objective are left out.
 
@@ -149,6 +161,7 @@ class LiveProgram:
         """The numbers of rows and columns."""
         return int(self._matrix.shape[0]), int(self._matrix.shape[1])
 
+    @checked(objective=NUMBERS)
     def change_objective(self, objective: ArrayLike) -> None:
         """Replace the objective, shape (n,); the sense stays."""
         cost = self._sign * _vector("objective", objective, self.shape[1])
@@ -156,6 +169,7 @@ class LiveProgram:
         if highs := self._still_in_range():
             highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
 
+    @checked(row_lower=LIMITS, row_upper=LIMITS)
     def change_rows(self, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Replace the bounds on the rows, shape (m,) each."""
         m = self.shape[0]
@@ -164,6 +178,7 @@ class LiveProgram:
         if highs := self._still_in_range():
             highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), *self._rows)
 
+    @checked(matrix=MATRIX, row_lower=LIMITS, row_upper=LIMITS)
     def add_rows(self, matrix: Any, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Add rows, shape (k, n), below those that are there."""
         new = _matrix(matrix, (None, self.shape[1])).tocsr()
@@ -174,6 +189,7 @@ class LiveProgram:
         if highs := self._still_in_range():
             highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
 
+    @checked(objective=NUMBERS, matrix=MATRIX, lower=LIMITS, upper=LIMITS)
     def add_columns(
         self, objective: ArrayLike, matrix: Any, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf
     ) -> None:
@@ -189,6 +205,7 @@ class LiveProgram:
             entries = (new.nnz, new.indptr, new.indices, new.data)
             highs.addCols(cost.size, cost, low, high, *entries)
 
+    @checked(which=array_of_whole(1))
     def remove_columns(self, which: ArrayLike) -> None:
         """Remove variables by position; those after them move up."""
         gone = np.unique(np.asarray(which, dtype=np.int32))
@@ -199,6 +216,7 @@ class LiveProgram:
         if highs := self._still_in_range():
             highs.deleteCols(gone.size, gone)
 
+    @checked(throw=FLAG)
     def solve(self, *, throw: bool = True) -> Solved:
         """Solve the program as it stands, from the last basis where there is one.
 

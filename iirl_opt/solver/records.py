@@ -10,7 +10,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import Rule, has, is_a
+from iirl_opt.checks import (
+    FLAG,
+    MAPPING,
+    TEXT,
+    TIME_LIMIT,
+    Rule,
+    between,
+    checked,
+    has,
+    is_a,
+    one_of,
+)
 from iirl_opt.errors import InvalidArgument
 
 __all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
@@ -64,6 +75,13 @@ class Solver(Protocol):
 SOLVER: Rule = has("name", "arguments", what="a solver such as HiGHS()")
 
 
+@checked(
+    method=one_of("choose", "simplex", "ipm", "pdlp"),
+    tolerance=between(1e-10, 1e-1),
+    time_limit=TIME_LIMIT,
+    presolve=FLAG,
+    options=MAPPING,
+)
 @dataclass(frozen=True)
 class HiGHS:
     """HiGHS: linear, mixed-integer and convex quadratic programs.
@@ -116,6 +134,7 @@ class HiGHS:
 HIGHS: Rule = is_a(HiGHS)
 
 
+@checked(tolerance=between(0, 1, "()"), time_limit=TIME_LIMIT, options=MAPPING)
 @dataclass(frozen=True)
 class Clarabel:
     """Clarabel: conic programs (entropies, norms, semidefinite) by an interior-point method.
@@ -144,6 +163,7 @@ class Clarabel:
         return tolerances | limit | dict(self.options)
 
 
+@checked(name=TEXT, options=MAPPING)
 @dataclass(frozen=True)
 class Named:
     """Any other solver that cvxpy has, by its cvxpy name, with options passed on as they are."""

@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import POSITIVE, checked, has, one_of
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import check_policy
@@ -52,6 +53,7 @@ def policy_shape(model: TwoAgentMDP | MDP, agent: Agent = "leader") -> tuple[int
     return shapes[agent]
 
 
+@checked(agent=one_of("leader", "follower", "joint"))
 def assert_policy(
     policy: ArrayLike, where: TwoAgentMDP | MDP | tuple[int, ...], *, agent: Agent = "leader"
 ) -> None:
@@ -84,6 +86,7 @@ def assert_policy(
         raise AssertionError(str(problem)) from None
 
 
+@checked(certificate=has("check", what="a certificate"))
 def assert_certificate(certificate: Any) -> None:
     """Fail unless a certificate proves its claim.
 
@@ -106,6 +109,11 @@ def assert_certificate(certificate: Any) -> None:
         _fail(f"{type(certificate).__name__} does not hold", reasons)
 
 
+@checked(
+    problem=has("objective", "constraints", what="a cvxpy problem"),
+    solved=has("status", "primal", "duals", what="a Solved record"),
+    tolerance=POSITIVE,
+)
 def assert_kkt(problem: Any, solved: Any = None, *, tolerance: float = 1e-6) -> None:
     """Fail unless a solved program meets its optimality conditions (see the module).
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import RNG, checked
 from iirl_opt.errors import MissingExtra
 from iirl_opt.learn.bayesian.posterior import Normal, normalise
 
@@ -117,6 +118,7 @@ class Chains:
             for r, theta in zip(self.rewards, self.parameters, strict=True)
         )
 
+    @checked(rng=RNG)
     def pick(self, rng: np.random.Generator) -> tuple[Array, float]:
         """Return one of the draws, uniformly: its reward (S,) and parameter."""
         chain, draw = np.unravel_index(int(rng.integers(self.n_draws)), self.parameters.shape)

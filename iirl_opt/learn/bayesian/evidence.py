@@ -18,16 +18,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import POSITIVE, array_of_floats, checked, each, whole
 from iirl_opt.errors import InvalidArgument, InvalidObservation
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
-from iirl_opt.observation import Observation, Trajectory, observe
+from iirl_opt.observation import SEEN, Observation, Trajectory, observe
 
 __all__ = ["Evidence"]
 
 Array = NDArray[np.float64]
 
 
+@checked(
+    game=GAME,
+    commitments=each(array_of_floats(2)),
+    counts=each(array_of_floats(2)),
+    episodes=whole(0),
+)
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """All episodes seen so far; immutable, `observe` and `count` return what knows one more.
@@ -57,6 +64,7 @@ class Evidence:
     counts: tuple[Array, ...] = ()
     episodes: int = 0
 
+    @checked(weight=POSITIVE, seen=SEEN)
     def observe(self, seen: Trajectory | Observation, *, weight: float = 1.0) -> Evidence:
         """Return the evidence with one episode more.
 
@@ -82,6 +90,7 @@ class Evidence:
             )
         return self.count(seen.pi1, weight * seen.pi2)
 
+    @checked(weight=POSITIVE)
     def respond(self, pi1: ArrayLike, response: ArrayLike, *, weight: float = 1.0) -> Evidence:
         """Return the evidence with a whole response policy (S, B) to the commitment `pi1` more."""
         return self.observe(observe(self.game, pi1, response), weight=weight)

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, Follower
+from iirl_opt.checks import NOT_NEGATIVE, SHARE, checked, has
+from iirl_opt.follower import VALUES, BoltzmannFollower, EpsilonGreedyFollower, Follower
 
 __all__ = ["BoltzmannFamily", "EpsilonGreedyFamily", "FollowerFamily"]
 
@@ -58,6 +59,10 @@ class FollowerFamily(Protocol):
         ...
 
 
+# What an argument `family` may be.
+FAMILY = has("log_answer", "follower", "scales", what="a family of followers")
+
+
 @dataclass(frozen=True)
 class BoltzmannFamily:
     """Boltzmann-rational followers with unknown inverse temperature β.
@@ -70,6 +75,7 @@ class BoltzmannFamily:
     scales = True
     bounds = (0.0, np.inf)
 
+    @checked(q=VALUES, parameter=NOT_NEGATIVE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
         """Return ``β Q(s, b) − log Σ_b' exp(β Q(s, b'))``, shape (n, B)."""
         with np.errstate(
@@ -78,6 +84,7 @@ class BoltzmannFamily:
             below = parameter * (q - q.max(axis=-1, keepdims=True))
         return np.asarray(log_softmax(below, axis=-1))
 
+    @checked(parameter=NOT_NEGATIVE)
     def follower(self, parameter: float) -> Follower:
         """Return `BoltzmannFollower` of this β."""
         return BoltzmannFollower(float(parameter))
@@ -94,6 +101,7 @@ class EpsilonGreedyFamily:
     scales = False
     bounds = (0.0, 1.0)
 
+    @checked(q=VALUES, parameter=SHARE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
         """Return ``log((1 − ε) [b optimal] / #optimal + ε / B)``, shape (n, B)."""
         best = q >= q.max(axis=-1, keepdims=True) - tolerance
@@ -101,6 +109,7 @@ class EpsilonGreedyFamily:
         with np.errstate(divide="ignore"):  # log 0 = −∞ is right
             return np.asarray(np.log(chances + parameter / q.shape[-1]))
 
+    @checked(parameter=SHARE)
     def follower(self, parameter: float) -> Follower:
         """Return `EpsilonGreedyFollower` of this ε that mixes its ties."""
         return EpsilonGreedyFollower(min(max(float(parameter), 0.0), 1.0), ties="mix")

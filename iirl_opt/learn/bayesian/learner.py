@@ -30,19 +30,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import FINITE, FLAG, POSITIVE, SEED, checked, each, is_a, one_of, whole
 from iirl_opt.errors import InvalidArgument, InvalidObservation
-from iirl_opt.follower import BoltzmannFollower, Follower, LocalFollower
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.follower import FOLLOWER, BoltzmannFollower, Follower, LocalFollower
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.game.values import evaluate
+from iirl_opt.game.values import REWARD, evaluate
 from iirl_opt.learn.bayesian.chains import Chains
 from iirl_opt.learn.bayesian.evidence import Evidence
-from iirl_opt.learn.bayesian.families import BoltzmannFamily, FollowerFamily
+from iirl_opt.learn.bayesian.families import FAMILY, BoltzmannFamily, FollowerFamily
 from iirl_opt.learn.bayesian.posterior import Normal, Posterior
-from iirl_opt.learn.bayesian.priors import DirichletPrior, ParameterPrior, RewardPrior
-from iirl_opt.learn.bayesian.proposals import SimplexWalk
-from iirl_opt.learn.bayesian.sampling import ParameterMove, RewardMove, sample
-from iirl_opt.observation import Observation, Trajectory, observe, sample_trajectory
+from iirl_opt.learn.bayesian.priors import PRIOR, DirichletPrior, ParameterPrior, RewardPrior
+from iirl_opt.learn.bayesian.proposals import MOVE, SimplexWalk
+from iirl_opt.learn.bayesian.sampling import START, ParameterMove, RewardMove, sample
+from iirl_opt.observation import SEEN, Observation, Trajectory, observe, sample_trajectory
 from iirl_opt.planning.iteration import approximate_value_iteration
 from iirl_opt.planning.problem import CommitmentProblem
 from iirl_opt.programs.commitment import commit
@@ -59,6 +60,26 @@ Choice = Literal["mean", "thompson", "value"]
 CHOICES = ("mean", "thompson", "value")
 
 
+@checked(
+    game=GAME,
+    seed=SEED,
+    family=FAMILY,
+    reward_prior=PRIOR,
+    parameter_prior=PRIOR,
+    proposals=whole(1),
+    thin=whole(1),
+    chains=whole(1),
+    move=MOVE,
+    parameter_move=MOVE,
+    fast=FLAG,
+    choose=one_of(*CHOICES),
+    candidates=whole(1),
+    normalise=one_of("min", "direction"),
+    fixed=FLAG,
+    evidence=is_a(Evidence),
+    start=each(START),
+    history=each(SEEN),
+)
 @dataclass(frozen=True, eq=False)
 class BayesianInteractiveIRL:
     """The learner of Algorithm 4.
@@ -225,6 +246,7 @@ class BayesianInteractiveIRL:
         """
         return self._initial.copy() if self.fixed else self.commitment
 
+    @checked(weight=POSITIVE)
     def tell(
         self,
         response: Trajectory | ArrayLike,
@@ -307,6 +329,15 @@ class BayesianEpisode:
     regret: float
 
 
+@checked(
+    truth=REWARD,
+    follower=FOLLOWER,
+    episodes=whole(1),
+    learner=is_a(BayesianInteractiveIRL),
+    partial=FLAG,
+    min_length=whole(1),
+    best=FINITE,
+)
 def interact_bayesian(
     learner: BayesianInteractiveIRL,
     truth: ArrayLike,

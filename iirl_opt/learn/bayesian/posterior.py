@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import FINITE, NOT_NEGATIVE, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import MDP
@@ -31,8 +32,9 @@ from iirl_opt.game.values import check_reward, policy_iteration
 from iirl_opt.learn.bayesian import engine
 from iirl_opt.learn.bayesian.engine import Bank
 from iirl_opt.learn.bayesian.evidence import Evidence
-from iirl_opt.learn.bayesian.families import BoltzmannFamily, FollowerFamily
+from iirl_opt.learn.bayesian.families import FAMILY, BoltzmannFamily, FollowerFamily
 from iirl_opt.learn.bayesian.priors import (
+    PRIOR,
     DirichletPrior,
     ParameterPrior,
     RewardPrior,
@@ -48,6 +50,7 @@ Normal = Literal["min", "direction"]
 SUM_TOLERANCE = 1e-9
 
 
+@checked(evidence=is_a(Evidence), family=FAMILY, reward_prior=PRIOR, parameter_prior=PRIOR)
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """The posterior of reward and parameter after some episodes.
@@ -103,6 +106,7 @@ class Posterior:
         (low, least), (high, most) = ends
         return max(low, least), min(high, most)
 
+    @checked(parameter=FINITE)
     def log_likelihood(self, reward: ArrayLike, parameter: float) -> float:
         """Return ``Σ n(s, b) log π2(b | s)`` at a reward (S,), which need not be in the simplex.
 
@@ -112,6 +116,7 @@ class Posterior:
         bank, q = self._planned(r)
         return engine.log_likelihood(bank, self.family, r, float(parameter), bank.policy, q)
 
+    @checked(parameter=FINITE)
     def log_density(self, reward: ArrayLike, parameter: float) -> float:
         """Return the log density up to a constant; −∞ off the simplex or off `support`."""
         r = self._reward(reward)
@@ -129,6 +134,7 @@ class Posterior:
             engine.plan(bank, e, r, policy, q[e])
         return q
 
+    @checked(beta=NOT_NEGATIVE)
     def gradient(self, reward: ArrayLike, beta: float) -> tuple[Array, float]:
         """Return the derivatives of the log-likelihood by reward, (S,), and by β.
 
@@ -148,6 +154,7 @@ class Posterior:
         _, by_beta = engine.slope(bank, self.family, r, float(beta), bank.policy, q, by_reward)
         return by_reward, float(by_beta)
 
+    @checked(limit=whole(0))
     def bank(self, reward: ArrayLike, *, limit: int | None = None) -> Bank:
         """Return the engine's arrays, planned for a reward (S,).
 

@@ -13,7 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.checks import FINITE, POSITIVE, RNG, array_of_floats, checked, has, whole
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.learn.bayesian.engine import dirichlet_log, gamma_log
 
 __all__ = [
@@ -58,6 +59,11 @@ class ParameterPrior(Protocol):
         ...
 
 
+# What an argument `reward_prior` or `parameter_prior` may be.
+PRIOR = has("log_density", "draw", what="a prior")
+
+
+@checked(concentration=array_of_floats(0, 1, empty=False))
 @dataclass(frozen=True, eq=False)
 class DirichletPrior:
     """The Dirichlet distribution on the simplex.
@@ -76,6 +82,7 @@ class DirichletPrior:
                 "concentration", f"is {self.concentration}", "finite numbers > 0, () or (S,)", alpha
             )
 
+    @checked(n_states=whole(1))
     def shape(self, n_states: int) -> Array:
         """Return the concentration of each state, shape (S,)."""
         alpha = np.asarray(self.concentration, dtype=float)
@@ -85,15 +92,18 @@ class DirichletPrior:
             )
         return np.array(np.broadcast_to(alpha, n_states))
 
+    @checked(reward=array_of_floats(1, error=InvalidReward, empty=False))
     def log_density(self, reward: Array) -> float:
         """Return the log density at a reward (S,) of the simplex."""
         return dirichlet_log(np.asarray(reward, dtype=float), self.shape(np.size(reward)))
 
+    @checked(n_states=whole(1), rng=RNG)
     def draw(self, n_states: int, rng: np.random.Generator) -> Array:
         """Draw a reward (S,)."""
         return rng.dirichlet(self.shape(n_states))
 
 
+@checked(shape=POSITIVE, rate=POSITIVE)
 @dataclass(frozen=True)
 class GammaPrior:
     """The Gamma distribution with density ∝ ``θ^(shape − 1) exp(−rate θ)`` on θ > 0."""
@@ -106,10 +116,12 @@ class GammaPrior:
             if not 0 < value < np.inf:
                 raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
 
+    @checked(parameter=FINITE)
     def log_density(self, parameter: float) -> float:
         """Return the log density; −∞ below 0."""
         return gamma_log(parameter, self.shape, self.rate)
 
+    @checked(rng=RNG)
     def draw(self, rng: np.random.Generator) -> float:
         """Draw a parameter."""
         return float(rng.gamma(self.shape, 1 / self.rate))
@@ -120,6 +132,7 @@ class GammaPrior:
         return 0.0, np.inf
 
 
+@checked(mean=POSITIVE)
 def exponential_prior(mean: float = 500.0) -> GammaPrior:
     """Return the exponential distribution of this mean.
 
@@ -130,6 +143,7 @@ def exponential_prior(mean: float = 500.0) -> GammaPrior:
     return GammaPrior(1.0, 1 / mean)
 
 
+@checked(low=FINITE, high=FINITE)
 @dataclass(frozen=True)
 class UniformPrior:
     """The uniform distribution on an interval; [0, 1] by default."""
@@ -143,11 +157,13 @@ class UniformPrior:
                 "low, high", f"are {self.low}, {self.high}", "finite, low < high", self.low
             )
 
+    @checked(parameter=FINITE)
     def log_density(self, parameter: float) -> float:
         """Return the log density; −∞ outside the interval."""
         inside = self.low <= parameter <= self.high
         return -float(np.log(self.high - self.low)) if inside else -np.inf
 
+    @checked(rng=RNG)
     def draw(self, rng: np.random.Generator) -> float:
         """Draw a parameter."""
         return float(rng.uniform(self.low, self.high))
@@ -158,6 +174,7 @@ class UniformPrior:
         return float(self.low), float(self.high)
 
 
+@checked(value=FINITE)
 @dataclass(frozen=True)
 class Known:
     """A parameter that is known: chains leave it where it is."""
@@ -168,10 +185,12 @@ class Known:
         if not np.isfinite(self.value):
             raise InvalidArgument("value", f"is {self.value}", "a finite number", self.value)
 
+    @checked(parameter=FINITE)
     def log_density(self, parameter: float) -> float:
         """Return 0 at the known value, −∞ elsewhere."""
         return 0.0 if parameter == self.value else -np.inf
 
+    @checked(rng=RNG)
     def draw(self, rng: np.random.Generator) -> float:
         """Return the known value."""
         return self.value

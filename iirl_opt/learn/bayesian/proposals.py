@@ -35,7 +35,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.checks import POSITIVE, array_of_floats, between, checked, has, whole
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.learn.bayesian.engine import DIRICHLET, GAMMA, REFLECTED, STAY, WALK
 from iirl_opt.learn.bayesian.priors import ParameterPrior
 
@@ -68,11 +69,11 @@ def _check_positive(name: str, value: float) -> None:
         raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
 
 
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise InvalidArgument(name, f"is {value}", "0 < p < 1", value)
+# What an argument `move` or `parameter_move` may be.
+MOVE = has("code", what="a move such as SimplexWalk()")
 
 
+@checked(moves=whole(1), grid=whole(1))
 @dataclass(frozen=True)
 class SimplexWalk:
     """The lazy walk on the simplex of multiples of 1/grid.
@@ -97,6 +98,7 @@ class SimplexWalk:
         """What the engine reads."""
         return WALK, float(self.moves), float(self.grid)
 
+    @checked(reward=array_of_floats(1, error=InvalidReward, empty=False), least=whole(0))
     def snap(self, reward: Array, *, least: int = 0) -> Integers:
         """Return the units (S,) of a point of the grid near a reward, each at least `least`."""
         room = self.grid - least * reward.size
@@ -111,6 +113,7 @@ class SimplexWalk:
         return units + least
 
 
+@checked(concentration=POSITIVE, offset=POSITIVE)
 @dataclass(frozen=True)
 class DirichletProposal:
     """A new reward from ``Dirichlet(concentration · r + offset)``.
@@ -139,6 +142,7 @@ class DirichletProposal:
         return DIRICHLET, float(self.concentration), float(self.offset)
 
 
+@checked(shape=POSITIVE)
 @dataclass(frozen=True)
 class GammaProposal:
     """A new parameter from the Gamma distribution with this shape and the current one as mean."""
@@ -153,6 +157,7 @@ class GammaProposal:
         return GAMMA, float(self.shape), *support
 
 
+@checked(width=between(0, 1, "(]"))
 @dataclass(frozen=True)
 class ReflectedStep:
     """A new parameter uniform within `width` of the old one, reflected where its prior ends."""
@@ -187,6 +192,7 @@ def parameter_step(prior: ParameterPrior, support: tuple[float, float], scales: 
     return GAMMA, float(min(max(SHAPE, narrow), LARGEST_SHAPE)), low, high
 
 
+@checked(leaps=whole(1), step=POSITIVE, acceptance=between(0, 1, "()"))
 @dataclass(frozen=True)
 class Hamiltonian:
     """Leapfrog steps along the gradient in ``(y, log β)`` with ``r = softmax(y)``.

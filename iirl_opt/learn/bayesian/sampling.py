@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.checks import FINITE, FLAG, SEED, array_of_floats, checked, each, is_a, refuse, whole
+from iirl_opt.errors import InvalidArgument, InvalidReward, MissingExtra
 from iirl_opt.learn.bayesian import engine
 from iirl_opt.learn.bayesian.chains import Chains
 from iirl_opt.learn.bayesian.engine import STAY
@@ -26,6 +27,7 @@ from iirl_opt.learn.bayesian.families import BoltzmannFamily, EpsilonGreedyFamil
 from iirl_opt.learn.bayesian.posterior import Posterior
 from iirl_opt.learn.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.learn.bayesian.proposals import (
+    MOVE,
     DirichletProposal,
     GammaProposal,
     Hamiltonian,
@@ -49,7 +51,33 @@ PLANS = 2000
 
 SUM_TOLERANCE = 1e-9
 
+_PAIR = array_of_floats(1, error=InvalidReward, empty=False)
 
+
+def START(name: str, value: Any) -> tuple[Array, float]:
+    """Return where a chain begins, a pair of a reward (S,) and a parameter."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise refuse(name, value, "a pair (reward, parameter)")
+    return _PAIR(name, value[0]), FINITE(name, value[1])
+
+
+def SEEDS(name: str, value: Any) -> tuple[int, ...]:
+    """Return a seed, or a sequence of them, as a tuple."""
+    return (SEED(name, value),) if np.ndim(value) == 0 else each(SEED)(name, value)
+
+
+@checked(
+    posterior=is_a(Posterior),
+    proposals=whole(1),
+    move=MOVE,
+    parameter_move=MOVE,
+    chains=whole(1),
+    thin=whole(1),
+    warmup=whole(0),
+    fast=FLAG,
+    start=each(START),
+    seed=SEEDS,
+)
 def sample(
     posterior: Posterior,
     proposals: int,
@@ -120,6 +148,18 @@ def sample(
     return last
 
 
+@checked(
+    posterior=is_a(Posterior),
+    proposals=whole(1),
+    move=MOVE,
+    parameter_move=MOVE,
+    chains=whole(1),
+    thin=whole(1),
+    warmup=whole(0),
+    fast=FLAG,
+    start=each(START),
+    seed=SEEDS,
+)
 def sampling(
     posterior: Posterior,
     proposals: int,
@@ -359,7 +399,7 @@ def _starts(
     seed: int | Sequence[int],
 ) -> Iterator[tuple[tuple[Array, float], np.random.Generator]]:
     """Yield a checked start and a generator of its own for each chain."""
-    seeds = [seed] if isinstance(seed, int | np.integer) else list(seed)
+    seeds = SEEDS("seed", seed)
     given = None if start is None else list(start)
     if given == []:
         raise InvalidArgument("start", "is empty", "one pair (reward, parameter) or more", start)
