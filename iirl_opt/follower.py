@@ -115,10 +115,6 @@ class OptimalFollower:
     ties: Ties = "first"
     seed: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.ties not in TIES:
-            raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES), self.ties)
-
     @checked(game=GAME, rng=RNG)
     def respond(
         self,
@@ -175,12 +171,6 @@ class EpsilonGreedyFollower:
     ties: Ties = "first"
     seed: int | None = None
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.epsilon <= 1:
-            raise InvalidArgument("epsilon", f"is {self.epsilon}", "0 ≤ ε ≤ 1", self.epsilon)
-        if self.ties not in TIES[:-1]:
-            raise InvalidArgument("ties", f"is {self.ties!r}", ", ".join(TIES[:-1]), self.ties)
-
     @checked(game=GAME, rng=RNG)
     def respond(
         self,
@@ -221,10 +211,6 @@ class BoltzmannFollower:
     """
 
     beta: float
-
-    def __post_init__(self) -> None:
-        if not (self.beta >= 0 and np.isfinite(self.beta)):
-            raise InvalidArgument("beta", f"is {self.beta}", "0 ≤ β < ∞", self.beta)
 
     @checked(game=GAME)
     def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:

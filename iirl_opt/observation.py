@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
-from iirl_opt.errors import InvalidArgument, InvalidObservation
+from iirl_opt.errors import InvalidObservation
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
@@ -224,12 +224,6 @@ def sample_trajectory(
     two steps. **Cost** arithmetic: a loop over the steps.
     """
     end = 1 - game.discount if end_probability is None else end_probability
-    if not 0 < end <= 1:
-        raise InvalidArgument("end_probability", f"is {end}", "0 < p ≤ 1", end)
-    if isinstance(min_length, bool) or not isinstance(min_length, int | np.integer):
-        raise InvalidArgument("min_length", f"is {min_length!r}", "a whole number ≥ 1", min_length)
-    if min_length < 1:
-        raise InvalidArgument("min_length", f"is {min_length}", "a whole number ≥ 1", min_length)
     commitment = game.check_leader_policy(pi1)
     leader = np.cumsum(commitment, axis=1)
     follower = np.cumsum(game.check_follower_policy(pi2), axis=1)

@@ -237,8 +237,6 @@ def run_claims(claims: Iterable[Claim], *, examples: int = 100, seed: int = 0) -
 
     **Cost** arithmetic, an instance at a time.
     """
-    if examples < 1:
-        raise InvalidArgument("examples", f"is {examples}", "a whole number ≥ 1", examples)
     _need_hypothesis()
     return [_run(claim, examples, seed) for claim in claims]
 

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
-from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import Optimum, modified_policy_iteration
@@ -115,15 +114,6 @@ class ActiveIRL(Learner):
     _near: Centre | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, holds, allowed in [
-            ("horizon", 0 <= self.horizon < np.inf, "0 ≤ horizon < ∞"),
-            ("explore", 0 <= self.explore < np.inf, "0 ≤ explore < ∞"),
-            ("delta", self.delta is None or 0 < self.delta < np.inf, "0 < delta < ∞"),
-            ("price", 0 < self.price < np.inf, "0 < price < ∞"),
-        ]:
-            if not holds:
-                value = getattr(self, name)
-                raise InvalidArgument(name, f"is {value}", allowed, value)
         self._begin()
         if self._rows is None:
             object.__setattr__(self, "_rows", self._learnt(self.known, None))

@@ -24,7 +24,6 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, RNG, checked, each, is_a
-from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP
 from iirl_opt.learn.interactive import Learner
@@ -83,10 +82,6 @@ class MaximumEntropy:
     """
 
     penalty: float = 1e-2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.penalty < np.inf:
-            raise InvalidArgument("penalty", f"is {self.penalty}", "0 < penalty < ∞", self.penalty)
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(

@@ -57,7 +57,6 @@ from iirl_opt.observation import SEEN, Observation, Trajectory, observe, sample_
 from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
 from iirl_opt.programs.sets import DOMAIN, RewardDomain
-from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 
@@ -218,12 +217,6 @@ class InteractiveIRL(Learner):
             raise InvalidArgument(
                 "strategy", "stands beside joint, domain or slack", "one of them", self.strategy
             )
-        if self.slack is not None:
-            check_price(self.slack)
-        if self.leader_ties not in ("first", "random"):
-            raise InvalidArgument(
-                "leader_ties", f"is {self.leader_ties!r}", "first, random", self.leader_ties
-            )
         self._begin()
 
     @cached_property
@@ -379,9 +372,6 @@ def interact(
     InvalidArgument
         The horizon is no number of steps, or the learner takes no trajectories.
     """
-    whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
-    if horizon is not None and not (whole and horizon >= 0):
-        raise InvalidArgument("horizon", f"is {horizon!r}", "a whole number ≥ 0", horizon)
     partner = OptimalFollower() if follower is None else follower
     ties = np.random.default_rng(learner.seed) if rng is None else rng
     best = commit(learner.game, truth).value

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
-from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
+from iirl_opt.errors import OnlyConstantRewards
 from iirl_opt.programs.centre import analytic_centre, unit_rows
 from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
 from iirl_opt.programs.sets import DOMAIN, RewardDomain
-from iirl_opt.programs.soft import check_price
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 
@@ -86,10 +85,6 @@ class RandomVertex:
     domain: RewardDomain | None = None
     slack: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.slack is not None:
-            check_price(self.slack)
-
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
@@ -120,11 +115,6 @@ class MeanOfVertices:
     n: int = 5
     domain: RewardDomain | None = None
     slack: float | None = None
-
-    def __post_init__(self) -> None:
-        _check_count(self.n)
-        if self.slack is not None:
-            check_price(self.slack)
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
@@ -201,9 +191,6 @@ class HitAndRunMean:
     n: int = 50
     domain: RewardDomain | None = None
 
-    def __post_init__(self) -> None:
-        _check_count(self.n)
-
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
@@ -216,8 +203,3 @@ class HitAndRunMean:
 def informative(reward: Array, evidence: Any = None) -> Chosen | None:
     """Return the reward as a choice, or None if it is a constant."""
     return Chosen(reward, evidence) if np.ptp(reward) > SPREAD * np.abs(reward).max() else None
-
-
-def _check_count(n: int) -> None:
-    if n < 1:
-        raise InvalidArgument("n", f"is {n}", "at least 1", n)

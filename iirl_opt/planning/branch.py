@@ -22,7 +22,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, whole
+from iirl_opt.checks import NOT_NEGATIVE, TIME_LIMIT, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.planning.bounds import Box, Mask, Relaxation, bounded
 from iirl_opt.planning.enumeration import (
@@ -40,7 +40,7 @@ __all__ = ["branch_and_bound", "search"]
 BATCH, LEAF = 64, 32
 
 
-@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=POSITIVE, leaf=whole(1))
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1))
 def branch_and_bound(
     problem: CommitmentProblem,
     *,
@@ -83,10 +83,6 @@ def branch_and_bound(
     >>> found.complete, found.gap < 1e-6
     (True, True)
     """
-    if leaf < 1:
-        raise InvalidArgument("leaf", f"is {leaf}", "an integer ≥ 1", leaf)
-    if not gap >= 0:
-        raise InvalidArgument("gap", f"is {gap}", "a number ≥ 0", gap)
     recorder = TreeRecorder() if record else None
     tree = _Tree(problem, check_weights(problem.game, start), gap, 1 if record else leaf, recorder)
     began = time.perf_counter()

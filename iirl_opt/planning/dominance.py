@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
-from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.planning.bounds import Relaxation, bounded
 from iirl_opt.planning.branch import branch_and_bound
@@ -120,8 +119,6 @@ def dominance(
     """
     if tolerance is None:
         tolerance = tie_tolerance(problem.reward, problem.game.discount)
-    if not tolerance >= 0:
-        raise InvalidArgument("tolerance", f"is {tolerance}", "a number ≥ 0", tolerance)
     bounds = np.full(problem.game.n_states, np.inf)
     if bounded(problem):
         actions, values, bounds = optimistic_commitment(problem)

@@ -194,14 +194,8 @@ def analytic_centre(
     there are 20 to 60.
     """
     g = np.asarray(rows, dtype=float)
-    if g.ndim != 2 or not g.shape[1] or not np.isfinite(g).all():
+    if not g.shape[1]:
         raise InvalidArgument("rows", f"have shape {g.shape}", "(rows, n), finite", g)
-    if not 0 < price < np.inf:
-        raise InvalidArgument("price", f"is {price}", "0 < price < ∞", price)
-    if not tolerance > 0:
-        raise InvalidArgument("tolerance", f"is {tolerance}", "> 0", tolerance)
-    if keep is not None and keep < 0:
-        raise InvalidArgument("keep", f"is {keep}", "at least 0", keep)
     active = np.ones(len(g), dtype=bool)
     if keep is not None and keep < len(g):
         # Rows of mean zero all have slack zero at the constant: then the latest are taken.

@@ -292,10 +292,6 @@ def commit(
     >>> plan.guarantee.name, plan.among, plan.gap < 1e-8
     ('EXACT', 'deterministic', True)
     """
-    if method not in METHODS:
-        raise InvalidArgument("method", f"is {method!r}", ", ".join(METHODS), method)
-    if whose not in ("leader", "both"):
-        raise InvalidArgument("whose", f"is {whose!r}", "leader or both", whose)
     own = reward if leader_reward is None else leader_reward
     if own is None or (reward is not None and leader_reward is not None):
         raise InvalidArgument("reward", "is stated not once", "reward or leader_reward", own)

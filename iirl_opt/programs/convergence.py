@@ -224,8 +224,6 @@ def convergence_condition(
         raise InvalidReward("truth", f"has shape {r.shape}", f"({game.n_states},)", r.shape)
     partner = OptimalFollower("random") if follower is None else follower
     allowed = SLACK / (1 - game.discount) if tolerance is None else tolerance
-    if not allowed > 0:
-        raise InvalidArgument("tolerance", f"is {allowed}", "tolerance > 0", allowed)
     count = game.n_leader_actions**game.n_states
     if count > limit:
         raise InvalidArgument(

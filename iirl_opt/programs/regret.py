@@ -213,14 +213,7 @@ def regret_bound(
     **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
     a fraction of them, and a few for the lower bound.
     """
-    if delta is not None and not delta >= 0:
-        raise InvalidArgument("delta", f"is {delta}", "delta ≥ 0", delta)
     allowed = SLACK / (1 - feasible.game.discount) if tolerance is None else tolerance
-    if not allowed > 0:
-        raise InvalidArgument("tolerance", f"is {allowed}", "tolerance > 0", allowed)
-    for name, number in (("starts", starts), ("limit", 0 if limit is None else limit)):
-        if number < 0:
-            raise InvalidArgument(name, f"is {number}", "at least 0", number)
     rng = np.random.default_rng(seed)
     play, seen, program = _prepare(feasible, pi1, response, joint, rng, solver)
     witness = _Witness(play, seen, program)

@@ -69,7 +69,7 @@ from iirl_opt.programs.sets import (
     RewardSimplex,
     RewardSolution,
 )
-from iirl_opt.programs.soft import Rows, check_price, exactly, priced
+from iirl_opt.programs.soft import Rows, exactly, priced
 from iirl_opt.programs.state_reward import StateReward
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
@@ -640,12 +640,11 @@ class FeasibleRewards(RewardSet):
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
         c = check_reward(self.game, objective)
-        price = None if slack is None else check_price(slack)
-        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
+        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, slack)) is not None:
             found = cuts.maximise(c)
             if found is not None:
                 return found
-        program, r = self._program(c, domain, price)
+        program, r = self._program(c, domain, slack)
         return self._search(program.objective, r, c.shape, program.constraints, solver)
 
     @checked(domain=DOMAIN, slack=POSITIVE)
@@ -657,8 +656,7 @@ class FeasibleRewards(RewardSet):
         slack: float | None = None,
     ) -> cp.Problem:
         """Return the program that `maximise` solves, unsolved."""
-        price = None if slack is None else check_price(slack)
-        return self._program(check_reward(self.game, objective), domain, price)[0]
+        return self._program(check_reward(self.game, objective), domain, slack)[0]
 
     def _program(
         self, c: Array, domain: RewardDomain | None, price: float | None
@@ -756,8 +754,6 @@ class FeasibleRewards(RewardSet):
         **Source** Ng & Russell 2000, their linear program for a known policy. **Cost** one LP.
         """
         episodes = self._whole()
-        if not 0 <= penalty < np.inf:
-            raise InvalidArgument("penalty", f"is {penalty}", "0 ≤ penalty < ∞", penalty)
         r = self._variable(joint=False)
         equalities, _ = self.lifted(r)
         values = [v for c in equalities for v in c.variables() if v.id != r.id]

@@ -19,9 +19,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import InvalidArgument
-
-__all__ = ["Rows", "check_price", "exactly", "priced"]
+__all__ = ["Rows", "exactly", "priced"]
 
 Array = NDArray[np.float64]
 
@@ -43,18 +41,6 @@ class Rows(NamedTuple):
     value: cp.Expression
     kind: Literal["least", "equal", "most"]
     weight: Array | None
-
-
-def check_price(price: float) -> float:
-    """Return a price that is positive and finite.
-
-    Raises
-    ------
-    InvalidArgument
-    """
-    if isinstance(price, bool) or not 0 < price < np.inf:
-        raise InvalidArgument("slack", f"is {price}", "0 < slack < ∞", price)
-    return float(price)
 
 
 def exactly(rows: Rows) -> cp.Constraint:

@@ -22,7 +22,6 @@ from iirl_opt.checks import (
     is_a,
     one_of,
 )
-from iirl_opt.errors import InvalidArgument
 
 __all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
 
@@ -105,17 +104,6 @@ class HiGHS:
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="HIGHS", init=False)
 
-    def __post_init__(self) -> None:
-        if self.method not in ("choose", "simplex", "ipm", "pdlp"):
-            raise InvalidArgument(
-                "method", f"is {self.method!r}", "choose, simplex, ipm, pdlp", self.method
-            )
-        if not 1e-10 <= self.tolerance <= 1e-1:
-            raise InvalidArgument(
-                "tolerance", f"is {self.tolerance}", "1e-10 … 0.1", self.tolerance
-            )
-        _check_time_limit(self.time_limit)
-
     def arguments(self) -> dict[str, Any]:
         """Return the HiGHS options as cvxpy takes them."""
         options = {
@@ -151,11 +139,6 @@ class Clarabel:
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="CLARABEL", init=False)
 
-    def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise InvalidArgument("tolerance", f"is {self.tolerance}", "0 < ε < 1", self.tolerance)
-        _check_time_limit(self.time_limit)
-
     def arguments(self) -> dict[str, Any]:
         """Return the Clarabel settings as cvxpy takes them."""
         limit = {} if self.time_limit is None else {"time_limit": float(self.time_limit)}
@@ -174,11 +157,6 @@ class Named:
     def arguments(self) -> dict[str, Any]:
         """Return the options as given."""
         return dict(self.options)
-
-
-def _check_time_limit(seconds: float | None) -> None:
-    if seconds is not None and not seconds >= 0:
-        raise InvalidArgument("time_limit", f"is {seconds}", "seconds ≥ 0, or None", seconds)
 
 
 @dataclass(frozen=True)

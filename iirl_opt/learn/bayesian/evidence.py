@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import POSITIVE, array_of_floats, checked, each, whole
-from iirl_opt.errors import InvalidArgument, InvalidObservation
+from iirl_opt.errors import InvalidObservation
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe
@@ -78,8 +78,6 @@ class Evidence:
         InvalidObservation
             A mask of all optimal actions: it says what is optimal, not what was played.
         """
-        if not 0 < weight < np.inf:
-            raise InvalidArgument("weight", f"is {weight}", "a finite number > 0", weight)
         if isinstance(seen, Trajectory):
             counts = np.zeros((self.game.n_states, self.game.n_follower_actions))
             np.add.at(counts, (seen.states, seen.follower_actions), weight)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FINITE, FLAG, POSITIVE, SEED, checked, each, is_a, one_of, whole
-from iirl_opt.errors import InvalidArgument, InvalidObservation
+from iirl_opt.errors import InvalidObservation
 from iirl_opt.follower import FOLLOWER, BoltzmannFollower, Follower, LocalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
@@ -134,14 +134,6 @@ class BayesianInteractiveIRL:
     history: tuple[Trajectory | Observation, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.choose not in CHOICES:
-            raise InvalidArgument("choose", f"is {self.choose!r}", ", ".join(CHOICES), self.choose)
-        if self.normalise not in (None, "min", "direction"):
-            raise InvalidArgument(
-                "normalise", f"is {self.normalise!r}", "min, direction or None", self.normalise
-            )
-        if self.candidates < 1:
-            raise InvalidArgument("candidates", f"is {self.candidates}", "≥ 1", self.candidates)
         if self.first is not None:
             first = self.game.check_leader_policy(self.first)
             first.flags.writeable = False

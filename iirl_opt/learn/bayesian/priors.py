@@ -111,11 +111,6 @@ class GammaPrior:
     shape: float
     rate: float
 
-    def __post_init__(self) -> None:
-        for name, value in (("shape", self.shape), ("rate", self.rate)):
-            if not 0 < value < np.inf:
-                raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
-
     @checked(parameter=FINITE)
     def log_density(self, parameter: float) -> float:
         """Return the log density; −∞ below 0."""
@@ -138,8 +133,6 @@ def exponential_prior(mean: float = 500.0) -> GammaPrior:
 
     **Source** paper, Section 5.1; the mean 500 is the authors' code's.
     """
-    if not 0 < mean < np.inf:
-        raise InvalidArgument("mean", f"is {mean}", "a finite number > 0", mean)
     return GammaPrior(1.0, 1 / mean)
 
 
@@ -180,10 +173,6 @@ class Known:
     """A parameter that is known: chains leave it where it is."""
 
     value: float
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.value):
-            raise InvalidArgument("value", f"is {self.value}", "a finite number", self.value)
 
     @checked(parameter=FINITE)
     def log_density(self, parameter: float) -> float:

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import POSITIVE, array_of_floats, between, checked, has, whole
+from iirl_opt.checks import POSITIVE, array_of_floats, between, checked, has, optional, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.learn.bayesian.engine import DIRICHLET, GAMMA, REFLECTED, STAY, WALK
 from iirl_opt.learn.bayesian.priors import ParameterPrior
@@ -59,16 +59,6 @@ WIDTH, SHAPE = 0.1, 20.0
 LARGEST_SHAPE = 1e30  # of a factor that floats can tell from one
 
 
-def _check_whole(name: str, value: int, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgument(name, f"is {value!r}", f"a whole number ≥ {least}", value)
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not 0 < value < np.inf:
-        raise InvalidArgument(name, f"is {value}", "a finite number > 0", value)
-
-
 # What an argument `move` or `parameter_move` may be.
 MOVE = has("code", what="a move such as SimplexWalk()")
 
@@ -88,10 +78,6 @@ class SimplexWalk:
 
     moves: int = 100
     grid: int = 1000
-
-    def __post_init__(self) -> None:
-        _check_whole("moves", self.moves)
-        _check_whole("grid", self.grid)
 
     @property
     def code(self) -> Move:
@@ -113,7 +99,7 @@ class SimplexWalk:
         return units + least
 
 
-@checked(concentration=POSITIVE, offset=POSITIVE)
+@checked(concentration=POSITIVE, offset=POSITIVE, acceptance=optional(between(0, 1, "()")))
 @dataclass(frozen=True)
 class DirichletProposal:
     """A new reward from ``Dirichlet(concentration · r + offset)``.
@@ -130,12 +116,6 @@ class DirichletProposal:
     offset: float = 1.0
     acceptance: float | None = None
 
-    def __post_init__(self) -> None:
-        _check_positive("concentration", self.concentration)
-        _check_positive("offset", self.offset)
-        if self.acceptance is not None:
-            _check_share("acceptance", self.acceptance)
-
     @property
     def code(self) -> Move:
         """What the engine reads."""
@@ -149,9 +129,6 @@ class GammaProposal:
 
     shape: float = SHAPE
 
-    def __post_init__(self) -> None:
-        _check_positive("shape", self.shape)
-
     def code(self, support: tuple[float, float]) -> Step:
         """What the engine reads, for a prior with this support."""
         return GAMMA, float(self.shape), *support
@@ -163,10 +140,6 @@ class ReflectedStep:
     """A new parameter uniform within `width` of the old one, reflected where its prior ends."""
 
     width: float = WIDTH
-
-    def __post_init__(self) -> None:
-        if not 0 < self.width <= 1:
-            raise InvalidArgument("width", f"is {self.width}", "0 < width ≤ 1", self.width)
 
     def code(self, support: tuple[float, float]) -> Step:
         """What the engine reads, for a prior with this support."""
@@ -212,8 +185,3 @@ class Hamiltonian:
     leaps: int = 1
     step: float = 0.1
     acceptance: float = 0.6
-
-    def __post_init__(self) -> None:
-        _check_whole("leaps", self.leaps)
-        _check_positive("step", self.step)
-        _check_share("acceptance", self.acceptance)

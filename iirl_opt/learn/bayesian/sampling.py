@@ -178,14 +178,6 @@ def sampling(
     move = SimplexWalk() if move is None else move
     if warmup is None:
         warmup = 0 if getattr(move, "acceptance", None) is None else proposals // 4
-    for name, value, least in (
-        ("proposals", proposals, 1),
-        ("chains", chains, 1),
-        ("thin", thin, 1),
-        ("warmup", warmup, 0),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InvalidArgument(name, f"is {value!r}", f"a whole number ≥ {least}", value)
     if thin > proposals:
         raise InvalidArgument("thin", f"is {thin}", f"≤ {proposals}, the proposals", thin)
     step = _parameter_step(posterior, parameter_move)
