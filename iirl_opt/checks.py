@@ -327,9 +327,9 @@ def each(rule: Rule, least: int = 0) -> Rule:
     return wider
 
 
-def LABELS(name: str, value: Any) -> tuple[Any, ...]:
-    """Return labels in their order, a tuple; a text is its letters."""
-    return tuple(value) if isinstance(value, str) else _listed(name, value)
+def LABELS(name: str, value: Any) -> tuple[Any, ...]:  # noqa: N802 (a rule like the others)
+    """Return labels in their order, a tuple; a text is its letters, a mapping its keys."""
+    return tuple(value) if isinstance(value, str | Mapping) else _listed(name, value)
 
 
 def _listed(name: str, value: Any) -> tuple[Any, ...]:

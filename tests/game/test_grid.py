@@ -359,7 +359,7 @@ def test_the_picture_shows_doors_and_moves_in_the_layer_asked_for():
         ({"doors": ["NN"]}, "doors is"),
         ({"doors": ["NE", "EN"]}, "doors is"),
         ({"doors": []}, "doors is"),
-        ({"doors": [3]}, "doors is"),
+        ({"doors": [3]}, r"doors\[0\] is 3"),
         ({"prize_rule": "fade"}, "prize_rule is 'fade'; allowed one of"),
     ],
 )
