@@ -59,6 +59,7 @@ __all__ = [
     "each",
     "has",
     "is_a",
+    "kept",
     "one_of",
     "optional",
     "refuse",
@@ -315,6 +316,16 @@ def optional(rule: Rule) -> Rule:
     return wider
 
 
+def kept(rule: Rule) -> Rule:
+    """Return the rule that checks a value and hands on the very object that was given."""
+
+    def same(name: str, value: Any) -> Any:
+        rule(name, value)
+        return value
+
+    return same
+
+
 def each(rule: Rule, least: int = 0) -> Rule:
     """Return the rule of a list of values that one rule holds for; a text is no list."""
 
@@ -327,7 +338,7 @@ def each(rule: Rule, least: int = 0) -> Rule:
     return wider
 
 
-def LABELS(name: str, value: Any) -> tuple[Any, ...]:  # noqa: N802 (a rule like the others)
+def LABELS(name: str, value: Any) -> tuple[Any, ...]:
     """Return labels in their order, a tuple; a text is its letters, a mapping its keys."""
     return tuple(value) if isinstance(value, str | Mapping) else _listed(name, value)
 

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, between, checked, whole
+from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, between, checked, kept, whole
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.game.decide import (
@@ -81,13 +81,8 @@ SHARP, TINY = 2.0**-43, 1e-290
 LARGEST = 1e300
 
 
-def REWARD(name: str, value: Any) -> Any:
-    """Return a reward as it is given, exact numbers included, if it holds finite numbers."""
-    _FINITE(name, value)
-    return value
-
-
-_FINITE = array_of_floats(error=InvalidReward)
+# What an argument may be that is a reward: finite numbers, handed on as given, exact or not.
+REWARD = kept(array_of_floats(error=InvalidReward))
 
 
 def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "reward") -> Array:

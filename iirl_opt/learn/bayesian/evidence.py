@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import POSITIVE, array_of_floats, checked, each, whole
+from iirl_opt.checks import POSITIVE, array_of_floats, checked, each, kept, whole
 from iirl_opt.errors import InvalidObservation
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 
 @checked(
     game=GAME,
-    commitments=each(array_of_floats(2)),
-    counts=each(array_of_floats(2)),
+    commitments=each(kept(array_of_floats(2))),
+    counts=each(kept(array_of_floats(2))),
     episodes=whole(0),
 )
 @dataclass(frozen=True, eq=False)
