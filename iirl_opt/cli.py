@@ -64,7 +64,14 @@ Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
 
 def main() -> None:
     """Run the command and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    runs = sys.modules.get("iirl_opt.solver.run")
+    if runs is not None and runs.left_to_themselves():
+        # A solver that has not heard that it is to stop would be torn down amidst its work.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -195,11 +202,18 @@ def solve(
     from iirl_opt import library
 
     problem = library.read_model(file, discount=discount)
-    answer = library.answer(problem, seed=seed)
-    as_stated = discount is None and seed is None
+    complete = True
+    try:
+        answer = library.answer(problem, seed=seed)
+    except errors.Interrupted as stop:
+        if not isinstance(stop.found, library.Answer):
+            raise
+        answer, complete = stop.found, False
+    as_stated = complete and discount is None and seed is None
     findings = library.check(problem.expect, answer.quantities, problem.path) if as_stated else ()
     result = {
         **_head("solve", problem),
+        "complete": complete,
         "quantities": dict(answer.quantities),
         "evidence": dict(answer.evidence),
         "expectations": [asdict(finding) for finding in findings],
@@ -217,6 +231,9 @@ def solve(
             say(f"  {'contradicts':<24} {name}")
     _say_findings(findings, say)
     _keep(result, out, say)
+    if not complete:
+        typer.echo("iirl-opt: interrupted; this is the best that was found until then", err=True)
+        return INTERRUPTED
     return ANSWERED if all(finding.met for finding in findings) else UNMET
 
 

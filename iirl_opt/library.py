@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 import iirl_opt
 from iirl_opt.certificate import Certificate, Match
-from iirl_opt.errors import FileProblem, IIRLError, Infeasible, InvalidArgument, NotAProduct
+from iirl_opt.errors import (
+    FileProblem,
+    IIRLError,
+    Infeasible,
+    Interrupted,
+    InvalidArgument,
+    NotAProduct,
+)
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.formats import bayesian, model
 from iirl_opt.formats.problem import Problem, Row, read_problem
@@ -131,6 +138,8 @@ def answer(problem: Problem, *, seed: int | None = None) -> Answer:
         The question needs a table that the file lacks.
     SolverProblem
         No answer; an infeasible program *is* one (the quantity ``infeasible`` is 1).
+    Interrupted
+        Ctrl-C in a program; of a commitment its `found` is the `Answer` so far, if there is one.
 
     **Cost** that of the question: arithmetic, or one program, or a whole run of a learner.
     """
@@ -140,6 +149,10 @@ def answer(problem: Problem, *, seed: int | None = None) -> Answer:
         return Answer(*bayesian.answer(problem, seed=seed))
     try:
         found = ANSWERS[type(problem.question)](problem, problem.question)
+    except Interrupted as stop:
+        if isinstance(stop.found, Commitment):
+            stop.found = _committed(problem, stop.found)
+        raise
     except Infeasible as nothing:
         return Answer({"infeasible": 1.0}, {"solved": _solved(nothing.solved)})
     facts = {"states": float(problem.game.n_states), "infeasible": 0.0}
@@ -385,9 +398,13 @@ def _commitment(problem: Problem, question: model.CommitmentQuestion) -> Answer:
         plan = _plan(problem, question)
     except NotAProduct as error:
         return Answer({"product": 0.0}, {"correlated": str(error)})
+    found = _committed(problem, plan)
+    return Answer({**found.quantities, "product": 1.0}, found.evidence) if shared else found
+
+
+def _committed(problem: Problem, plan: Commitment) -> Answer:
+    """Return what there is to say of a commitment."""
     quantities = _values(problem, problem.reported(plan.values))
-    if shared:
-        quantities["product"] = 1.0
     if plan.bound is not None and problem.decpomdp is None:
         quantities |= {"bound": plan.bound, "gap": plan.bound - plan.value}
     evidence = {

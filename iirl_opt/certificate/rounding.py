@@ -178,11 +178,7 @@ def _settle(
 
 
 def _newton(model: Model, rows: Array, change: Sequence[float]) -> Array:
-    system = np.eye(len(rows)) - float(model.discount) * rows
-    try:
-        step = np.linalg.solve(system, np.array(change))
-    except np.linalg.LinAlgError:  # a discount that no float tells from one
-        return np.array(change)
+    step = np.linalg.solve(np.eye(len(rows)) - float(model.discount) * rows, np.array(change))
     return np.asarray(np.where(np.isfinite(step), step, 0.0))
 
 

@@ -48,7 +48,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import TIME_LIMIT, checked
-from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached, SolverFailed
+from iirl_opt.errors import Infeasible, Interrupted, InvalidArgument, LimitReached, SolverFailed
 from iirl_opt.follower import best_responses
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.policy import deterministic_policy
@@ -249,6 +249,8 @@ class DeterministicCommitment:
             another solver.
         LimitReached, SolverFailed
             The solver brought no commitment in time, or none that can be used.
+        Interrupted
+            Ctrl-C; its `found` is the `BilevelSolution` so far, if there is one.
 
         **Cost** one mixed-integer program, or one a round.
         """
@@ -370,14 +372,17 @@ class _Search:
             if self.time_limit is not None:
                 left = max(self.time_limit - (time.perf_counter() - began), 0.0)
             program = self.model.program([*self.rows, *self.cuts])
-            solved = solve(
-                program,
-                _limited(self.chosen, left),
-                throw=False,
-                start=None if self.foreign or self.cuts else start,
-            )
+            begin = None if self.foreign or self.cuts else start
             rounds += 1
-            if solved.status is Status.INFEASIBLE and (self.cuts or self.best is not None):
+            try:
+                solved = solve(program, _limited(self.chosen, left), throw=False, start=begin)
+            except Interrupted as stop:
+                if stop.solved.value is not None:
+                    self._look(stop.solved)
+                if self.best is not None:
+                    stop.found = self._found(stop.solved, rounds)
+                raise
+            if _refused(solved) and (self.cuts or self.best is not None):
                 self.bound = self.value
             elif solved.value is None:
                 break
@@ -387,6 +392,11 @@ class _Search:
                 break
         if self.best is None:
             self._give_up(solved)
+        return self._found(solved, rounds)
+
+    def _found(self, solved: Solved, rounds: int) -> BilevelSolution:
+        """Return the best commitment so far, with its bound."""
+        assert self.best is not None
         policy, reply, value = self.best
         self.bound = max(self.bound, value)
         complete = self.bound <= value + self.accepted
@@ -455,8 +465,7 @@ class _Search:
     def _look(self, solved: Solved) -> None:
         """Take in the bound and the point of a program, and cut the point off."""
         p = self.model.problem
-        bound = solved.value if solved.bound is None else solved.bound
-        assert bound is not None
+        bound = np.inf if solved.bound is None else solved.bound
         self.bound = min(self.bound, max(bound, self.value))
         z = np.asarray(self.model.choice.value).reshape(p.game.n_states, -1).argmax(axis=1)
         actions, answers = np.divmod(z, p.game.n_follower_actions)
@@ -532,6 +541,13 @@ class _Search:
         flow = next(row for row in model.constraints if row.label == "flow")
         joint = solve(cp.Problem(model.objective, [flow, *rows]), self.chosen, throw=False)
         raise Infeasible(joint if joint.status is Status.INFEASIBLE else solved)
+
+
+def _refused(solved: Solved) -> bool:
+    """Return whether HiGHS finds no point: for the bound its word counts, as it does for optima."""
+    return solved.status is Status.INFEASIBLE or (
+        solved.status is Status.FAILED and solved.said == "kInfeasible"
+    )
 
 
 def accepted_gap(reward: Array, discount: float) -> float:

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import certify
 from iirl_opt.checks import FLAG, FUNCTION, MAPPING, TIME_LIMIT, checked, one_of
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.errors import Interrupted, InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
@@ -58,7 +58,7 @@ from iirl_opt.planning.iteration import (
 )
 from iirl_opt.planning.problem import CommitmentProblem, Reply, Ties
 from iirl_opt.programs.admissible import AdmissibleCommitment, Restriction
-from iirl_opt.programs.bilevel import DeterministicCommitment, accepted_gap
+from iirl_opt.programs.bilevel import BilevelSolution, DeterministicCommitment, accepted_gap
 from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.programs.proof import certificate_of_commitment
@@ -277,6 +277,8 @@ def commit(
         No commitment respects the constraints, which are named where no joint policy does.
     LimitReached, SolverFailed
         A program brought nothing that can be used.
+    Interrupted
+        Ctrl-C during a mixed-integer program; its `found` is the best commitment so far, or None.
 
     **Source** paper, Lemma 2 and appendix C; the searches are ours. **Cost** arithmetic; one LP for
     ``"program"``; mixed-integer programs for ``"milp"``; exponential in S at worst where exact.
@@ -417,16 +419,25 @@ def _bilevel(
         )
     bilevel = DeterministicCommitment(problem)
     rows = [] if subject_to is None else list(subject_to(bilevel))
-    found = bilevel.solve(rows, time_limit=time_limit, solver=solver)
-    return _made(
-        problem,
-        found.policy,
-        Reply(found.response, found.values),
-        bound=found.bound,
-        among="deterministic",
-        method="milp",
-        solved=found.solved,
-    )
+
+    def commitment(found: BilevelSolution) -> Commitment:
+        reply = Reply(found.response, found.values)
+        return _made(
+            problem,
+            found.policy,
+            reply,
+            bound=found.bound,
+            among="deterministic",
+            method="milp",
+            solved=found.solved,
+        )
+
+    try:
+        return commitment(bilevel.solve(rows, time_limit=time_limit, solver=solver))
+    except Interrupted as stop:
+        if stop.found is not None:
+            stop.found = commitment(stop.found)
+        raise
 
 
 def _deterministic(

@@ -7,8 +7,9 @@ optimum is relative to a *local* scale, so that the unit of a row, a variable or
 changes nothing:
 
 * a row may be violated by `ACCEPTED` times ``‖a‖ + |b|``, its own coefficients and its own bound,
+  and times ``Σ |a_j x_j| + |b|``, its terms, so that no huge coefficient of a zero excuses it,
 * a variable may miss its bound by that share of ``1 + |bound|``,
-* a reduced cost may have the wrong sign by that share of its own cost and its own column,
+* a reduced cost may have the wrong sign by that share of its own cost and column, and of its terms,
 * the gap between both objectives may be that share of the value, or of the largest cost,
 
 each in the units of the program's `Scaling`, which are one wherever its numbers are moderate, and
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from iirl_opt.solver.linear import column_bounds, row_bounds
 from iirl_opt.solver.records import Residuals
 
-__all__ = ["ACCEPTED", "Program", "Quality"]
+__all__ = ["ACCEPTED", "DUST", "FLOOR", "Program", "Quality"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -39,6 +40,12 @@ ACCEPTED = 1e-6
 
 # A sum of floats is trusted up to so many units in the last place of its terms.
 ROUNDING = 8 * float(np.finfo(float).eps)
+
+# In the units of a program as it was given, what is below this counts as nothing beside one.
+FLOOR = 1e-9
+
+# In other units no size is known to count as nothing; this is what a solver's noise is below.
+DUST = 1e-11
 
 # How far a whole variable may be from a whole number.
 WHOLE = 1e-5
@@ -144,27 +151,47 @@ class Program:
             columns = np.maximum(columns, fraction)
         return activity, rows, columns
 
-    def point_quality(self, x: Array) -> Quality:
+    def cleaned(self, x: Array) -> Array:
+        """Return a point with what is noise beside one taken to zero, or to the bound it is at."""
+        out = np.where(np.abs(x) <= DUST, 0.0, x)
+        for bound in (self.lower, self.upper):
+            with np.errstate(invalid="ignore"):
+                near = np.abs(x - bound) <= DUST * (1 + np.abs(bound))
+            out = np.where(near & np.isfinite(bound), bound, out)
+        return np.asarray(out)
+
+    def point_quality(self, x: Array, floor: float = FLOOR) -> Quality:
         """Judge a point alone, as of a mixed-integer program, which has no multipliers."""
+        if self.whole.any():
+            # HiGHS lets rows of mixed-integer programs be off by 1e-6, in units of whole variables.
+            floor = 1.0
         with np.errstate(all="ignore"):
             _, rows, columns = self.off(x)
             # A whole variable is as whole as HiGHS's own tolerance makes it.
             share = np.where(self.whole, columns * (ACCEPTED / WHOLE), columns)
-            relative = self._primal(x, rows, share)
+            relative = self._primal(x, rows, share, floor)
         return Quality(Residuals(_largest(rows, columns)), relative)
 
-    def quality(self, x: Array, y: Array) -> Quality:
+    def quality(self, x: Array, y: Array, floor: float = FLOOR) -> Quality:
         """Judge a point and multipliers y of the rows by the optimality conditions.
 
-        y is the gain of the objective for one more unit of the bound that a row stands at.
+        Parameters
+        ----------
+        y : the gain of the objective for one more unit of the bound that a row stands at.
+        floor : what counts as zero in a variable, or in a multiplier beside the largest cost.
         """
         with np.errstate(all="ignore"):
-            return self._quality(x, y)
+            return self._quality(x, y, floor)
 
-    def _quality(self, x: Array, y: Array) -> Quality:
+    def _quality(self, x: Array, y: Array, floor: float) -> Quality:
         activity, rows, columns = self.off(x)
         bend = np.zeros_like(x) if self.curved is None else self.curved @ x
         slope = self.cost + bend
+        steep = np.abs(self.cost)
+        if self.curved is not None:
+            # HiGHS adds 1e-7 to the curvature of quadratic programs: they are no sharper than that.
+            floor = 1.0
+            steep = steep + abs(self.curved) @ np.maximum(np.abs(x), floor)
         reduced = slope - self.matrix.T @ y
         sizes = abs(self.matrix)
         wrong_rows = _wrong_sign(y, self.row_lower, self.row_upper)
@@ -174,25 +201,37 @@ class Program:
             _slack_product(reduced, x, self.lower, self.upper),
         )
         gap = abs(sum(float(part.sum()) for part in products))
-        unit = _largest(slope) or 1.0
-        floor = ROUNDING * (sizes.T @ np.abs(y) + np.abs(slope))
-        local = np.abs(slope) + unit * self._norms(axis=0)
-        dual = max(_ratio(wrong - floor, local), _ratio(wrong_rows, np.full_like(y, unit)))
+        unit = _largest(steep) or 1.0
+        excess = wrong - ROUNDING * (sizes.T @ np.abs(y) + steep)
+        local = steep + unit * self._norms(axis=0)
+        terms = steep + sizes.T @ np.maximum(np.abs(y), floor * unit)
+        dual = max(
+            _ratio(excess, local), _ratio(excess, terms), _ratio(wrong_rows, np.full_like(y, unit))
+        )
         value = self.value(x)
-        terms = float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ (sizes @ np.abs(x)))
-        excess = np.array([gap - ROUNDING * terms])
-        apart = _ratio(excess, np.array([max(unit, abs(value))]))
+        summed = float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ (sizes @ np.abs(x)))
+        beyond = np.array([gap - ROUNDING * summed])
+        apart = _ratio(beyond, np.array([max(unit, abs(value))]))
         residuals = Residuals(
             _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
         )
-        return Quality(residuals, float(np.max([self._primal(x, rows, columns), dual, apart])))
+        return Quality(
+            residuals, float(np.max([self._primal(x, rows, columns, floor), dual, apart]))
+        )
 
-    def _primal(self, x: Array, rows: Array, columns: Array) -> float:
+    def _primal(self, x: Array, rows: Array, columns: Array, floor: float) -> float:
         """Return the largest violation of a row or bound, relative to its own scale."""
-        floor = ROUNDING * (abs(self.matrix) @ np.abs(x))
-        local = self._norms(axis=1) + _size(self.row_lower, self.row_upper)
+        sizes = abs(self.matrix)
+        excess = rows - ROUNDING * (sizes @ np.abs(x))
+        demand = _size(self.row_lower, self.row_upper)
+        terms = demand + sizes @ np.maximum(np.abs(x), floor)
         size = 1.0 + _size(self.lower, self.upper)
-        return float(np.max([_ratio(rows - floor, local), _ratio(columns, size)]))
+        shares = (
+            _ratio(excess, demand + self._norms(axis=1)),
+            _ratio(excess, terms),
+            _ratio(columns, size),
+        )
+        return float(np.max(shares))
 
     def _norms(self, axis: int) -> Array:
         """Return the Euclidean norms of the rows (axis 1) or columns (axis 0)."""

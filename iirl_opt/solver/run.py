@@ -4,10 +4,10 @@ Python delivers a signal to its main thread, between two instructions of Python.
 there are none. So when the main thread solves, HiGHS works in a second thread and the main thread
 waits; what it is interrupted by (Ctrl-C, or whatever else a signal's handler raises) is kept, HiGHS
 is asked to stop at its next callback, and its answer so far, an incumbent perhaps, is read. Some
-phases of HiGHS have no callback for a long time: after a second the thread is left to itself, and
-only what HiGHS reported before is kept. It stops when it can; a process that ends before gives it
-most of another second, since its callbacks must find Python alive. In other threads no signal
-arrives, and HiGHS runs there directly.
+phases of HiGHS have no callback for a long time: after most of a second the thread is left to
+itself, and only what HiGHS reported before is kept. It stops when it can; a process that ends
+before gives it most of another second, since its callbacks must find Python alive. In other threads
+no signal arrives, and HiGHS runs there directly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Answers = SimpleQueue[BaseException | None]
 
 # How long HiGHS may take to notice that it is to stop, in seconds.
-PATIENCE = 1.0
+PATIENCE = 0.8
 
 # How long the end of the process waits for what was left to itself, in seconds.
 FAREWELL = 0.8

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.solver.call import RANGE, Said, call, left, objective_scale
-from iirl_opt.solver.program import ACCEPTED, Program, Quality
+from iirl_opt.solver.program import ACCEPTED, DUST, FLOOR, Program, Quality
 from iirl_opt.solver.proof import no_common_divisor, recedes, refutes
 from iirl_opt.solver.records import HiGHS, Status
 from iirl_opt.solver.scaling import Scaling, in_range
@@ -114,8 +114,13 @@ class Unit:
 
         The residuals are those of the program; what they are relative to is its local scale.
         """
-        local = self.scaled.point_quality(x) if y is None else self.scaled.quality(x, y)
-        if self.scaled is self.program:
+        plain = self.scaled is self.program
+        floor = FLOOR if plain else 0.0
+        if y is None:
+            local = self.scaled.point_quality(x, floor)
+        else:
+            local = self.scaled.quality(x, y, floor)
+        if plain:
             return local
         own = self.scaling.point(x)
         if not np.array_equal(self.scaling.scaled_point(own), x):
@@ -124,6 +129,16 @@ class Unit:
             return Quality(self.program.point_quality(own).residuals, local.relative)
         judged = self.program.quality(own, self.scaling.multipliers(y))
         return Quality(judged.residuals, local.relative)
+
+    def best(self, x: Array, y: Array | None) -> tuple[Quality, Array, Array | None]:
+        """Judge an answer, and without a solver's noise where it does not count with it."""
+        quality = self.quality(x, y)
+        if quality.accepted or self.scaled is self.program:
+            return quality, x, y
+        unit = float(np.abs(self.scaled.cost).max(initial=0.0)) or 1.0
+        clean = None if y is None else np.where(np.abs(y) <= DUST * unit, 0.0, y)
+        again = self.quality(self.scaled.cleaned(x), clean)
+        return (again, self.scaled.cleaned(x), clean) if again.accepted else (quality, x, y)
 
 
 def settle(
@@ -335,32 +350,32 @@ def judge(unit: Unit, said: Said, options: Mapping[str, Any]) -> Answer:
         y = None if program.whole.any() else said.y
         if y is None and not program.whole.any():
             return Answer(Status.FAILED, word)
-        quality = unit.quality(said.x, y)
-        agreed = bound is None or (word == "kOptimal" and _agrees(program, said.x, bound, options))
+        quality, x, y = unit.best(said.x, y)
+        agreed = bound is None or (word == "kOptimal" and _agrees(program, x, bound, options))
         status = Status.OPTIMAL if quality.accepted and agreed else Status.FAILED
-        return _with_point(unit, said, status, quality, y)
+        return _with_point(unit, said, status, quality, x, y)
     ended = said.stopped.cause is not None
     if ended or word in LIMITS:
         status = Status.INTERRUPTED if ended else Status.LIMIT
         usable = said.feasible and said.x is not None
-        found = unit.quality(said.x, None) if usable and said.x is not None else None
-        if found is None or not found.accepted:
-            return Answer(status, word, cause=said.stopped.cause)
-        return _with_point(unit, said, status, found, None)
+        if usable and said.x is not None:
+            found, x, _ = unit.best(said.x, None)
+            if found.accepted:
+                return _with_point(unit, said, status, found, x, None)
+        return Answer(status, word, cause=said.stopped.cause)
     return Answer(Status.FAILED, word)
 
 
 def _with_point(
-    unit: Unit, said: Said, status: Status, quality: Quality, y: Array | None
+    unit: Unit, said: Said, status: Status, quality: Quality, x: Array, y: Array | None
 ) -> Answer:
-    assert said.x is not None
     bound = None
     if unit.scaled.whole.any() and not np.isnan(said.bound):
         bound = float(np.ldexp(said.bound, -int(unit.scaling.goal[0])))
     return Answer(
         status,
         said.status,
-        unit.scaling.point(said.x),
+        unit.scaling.point(x),
         None if y is None else unit.scaling.multipliers(y),
         None,
         quality,

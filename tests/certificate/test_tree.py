@@ -16,8 +16,7 @@ from trees import FOLLOWERS, a_search_tree, forgeries, truth
 import iirl_opt as iirl
 from iirl_opt import recheck
 from iirl_opt.certificate import Certificate, CommitmentBound, certify, commitment_bound
-from iirl_opt.certificate.boxes import BITS, Model, Play, Row, exp_bounds
-from iirl_opt.certificate.rounding import bound_box
+from iirl_opt.certificate.boxes import BITS, exp_bounds
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.planning.problem import CommitmentProblem
 
@@ -107,17 +106,6 @@ def test_scaling_both_rewards_by_a_power_of_two_changes_nothing(kind, power):
     factor = Fraction(2) ** power
     assert (scaled.lower, scaled.upper) == (factor * one.lower, factor * one.upper)
     assert scaled.nodes == one.nodes
-
-
-def test_a_box_is_bounded_where_no_float_tells_the_discount_from_one():
-    gamma = 1 - Fraction(1, 2**60)
-    rows = [Row((0,), (1,), 1), Row((0,), (1,), 1)]
-    rewards = [Fraction(1), Fraction(2)]
-    model = Model((1, 1, 2), rows, gamma, rewards, rewards, Play("greedy", "first", (Fraction(0),)))
-    found = bound_box(model, ((0,),), [np.zeros(1)] * 3)
-    assert model.follower_low(((0,),), found.h_lo, found.over) <= 0
-    assert model.follower_high(((0,),), found.h_hi, found.over) <= 0
-    assert model.leader_high(((0,),), found) <= 0
 
 
 def test_a_stated_commitment_need_not_be_the_best():

@@ -1,5 +1,7 @@
 """The mixed-integer program against an enumeration of commitments and of all their answers."""
 
+import json
+from dataclasses import replace
 from itertools import product
 
 import cvxpy as cp
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import games, rewards
 
-from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached
+from iirl_opt import cli
+from iirl_opt.errors import Infeasible, Interrupted, InvalidArgument, LimitReached
 from iirl_opt.follower import (
     BoltzmannFollower,
     EpsilonGreedyFollower,
@@ -20,7 +23,9 @@ from iirl_opt.follower import (
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.programs import bilevel
 from iirl_opt.programs.bilevel import DeterministicCommitment
+from iirl_opt.programs.commitment import commit
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.solver import Clarabel, HiGHS, Status
 
@@ -298,3 +303,63 @@ def test_the_model_shows_cvxpys_own_objects_by_name():
     assert labels == ["one choice", "flow", "visits", "optimum", "greedy"]
     names = {v.name() for v in model.program().variables()}
     assert names == {"choice", "greedy measure", "follower values"}
+
+
+# Ctrl-C.
+
+SLOW = """
+version = 1
+title = "A program that is interrupted"
+source = "generator"
+
+[game.generator]
+name = "random_game"
+states = 5
+leader_actions = 2
+follower_actions = 2
+seed = 3
+
+[follower]
+model = "epsilon-greedy"
+epsilon = 0.6
+
+[question]
+family = "commitment"
+ask = "optimal"
+exact = true
+method = "milp"
+"""
+
+
+def test_ctrl_c_keeps_the_best_commitment_from_the_program_to_the_command(
+    monkeypatch, tmp_path, capsys
+):
+    honest = bilevel.solve
+
+    def interrupted(*args, **options):
+        solved = honest(*args, **options)
+        raise Interrupted(replace(solved, status=Status.INTERRUPTED, bound=solved.bound + 1))
+
+    monkeypatch.setattr(bilevel, "solve", interrupted)
+    game, reward = random_game(5, 2, 2, seed=3)
+    follower = EpsilonGreedyFollower(0.6)
+    model = DeterministicCommitment(CommitmentProblem(game, reward, follower))
+    with monkeypatch.context() as patch:
+        patch.setattr(bilevel, "solve", honest)
+        whole = model.solve()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        model.solve()
+    found = caught.value.found
+    assert found.bound >= found.value == pytest.approx(whole.value)
+    with pytest.raises(Interrupted) as caught:
+        commit(game, reward, follower=follower, exact=True, method="milp")
+    plan = caught.value.found
+    assert plan.value == pytest.approx(found.value)
+    assert plan.bound == pytest.approx(found.bound)
+    (tmp_path / "slow.toml").write_text(SLOW)
+    assert cli.run(["solve", str(tmp_path / "slow.toml"), "--json"]) == 130
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert result["complete"] is False
+    assert result["quantities"]["value"] == pytest.approx(found.value)
+    assert "interrupted" in err
