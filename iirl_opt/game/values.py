@@ -179,6 +179,10 @@ def local_scale(
 
 def _spread(factors: Factors, flat: Array, reward: Array, values: Array) -> Array:
     """Return the local scale of a policy, weights (S, n) of the choices, with its values."""
+    # In a unit, a power of two, in which squares of rewards neither overflow nor vanish.
+    unit = 2.0 ** int(np.frexp(np.abs(reward).max(initial=0.0))[1])
+    unit = min(max(unit, 2.0**-1000), 2.0**1000)
+    reward, values = reward / unit, values / unit
     gamma, worth = factors.discount, (1 - factors.discount) * values
     own = (flat * (reward - worth[:, None]) ** 2).sum(axis=1)
     # Σ_j P(s, j) (worth_j − worth_s)², without the cancellation of its expansion.
@@ -187,7 +191,7 @@ def _spread(factors: Factors, flat: Array, reward: Array, values: Array) -> Arra
     steps = rows.data * (worth[rows.indices] - worth[of]) ** 2
     spread = np.bincount(of, steps, worth.size)
     total = factors.solve(own + gamma / (1 - gamma) * spread)
-    return np.sqrt(np.maximum(total, 0.0) / (1 - gamma))
+    return np.asarray(unit * np.sqrt(np.maximum(total, 0.0) / (1 - gamma)))
 
 
 @checked(model=MODEL)

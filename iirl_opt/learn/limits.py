@@ -177,9 +177,10 @@ def indistinguishable(
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> from iirl_opt.library import read_model
-    >>> game = read_model("same-answer").game
-    >>> found = indistinguishable(game, [0, 1, 0.95], [0, 0.95, 1])
+    >>> game, most = read_model("same-answer").game, Fraction("0.95")
+    >>> found = indistinguishable(game, [0, 1, most], [0, most, 1])
     >>> bool(found), found.answers[0].optimal.tolist(), found.regret
     (True, [[True, True], [True, False], [True, False]], Fraction(3, 40))
     """

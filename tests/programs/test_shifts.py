@@ -18,6 +18,7 @@ from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.values import local_scale
 from iirl_opt.programs.affine import (
     affine_distance,
     affine_halfspaces,
@@ -252,3 +253,13 @@ def test_a_share_is_any_number(epsilon):
         assert 0.0005 < environment.tan_bound <= 0.001 * (1 + 1e-5)
     with pytest.raises(InvalidArgument, match="epsilon"):
         strict_environment([0, 1, 3], "1/2", "some")
+
+
+@given(case=cases(2, 4), power=st.sampled_from([-900, -500, 0, 500, 900]))
+@settings(max_examples=20)
+def test_a_factor_multiplies_the_local_scale(case, power):
+    r, _, _ = case
+    game, _ = random_game(r.size, 2, 2, seed=3)
+    joint = game.leader_policy({"*": 0}), np.eye(2)[np.zeros(r.size, dtype=int)]
+    plain = local_scale(game, r.astype(float), joint)
+    np.testing.assert_array_equal(local_scale(game, r * 2.0**power, joint), plain * 2.0**power)
