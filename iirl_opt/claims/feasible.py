@@ -7,6 +7,7 @@ are computed beside it. All of it is exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -325,13 +326,13 @@ def case_problem(at: Case, choices: tuple[int, ...]) -> Exact:
     return chosen
 
 
-def same_answer() -> Case:
+def same_answer(reward: Sequence[Any] = (0, 1, "19/20")) -> Case:
     """Return three states in which every commitment gets the same answer (γ = 9/10)."""
     weights = np.zeros((3, 2, 2, 3), dtype=int)
     weights[0, 0, :, 1] = weights[0, 1, :, 2] = 1
     weights[1, :, 0, 1] = weights[2, :, 0, 2] = 1
     weights[1:, :, 1, 0] = 1
-    return case(weights, "9/10", (0, 1, "19/20"))
+    return case(weights, "9/10", reward)
 
 
 def _discount_zero() -> Case:
@@ -409,7 +410,12 @@ def _without(agent: int) -> SearchStrategy[Case]:
 
 
 def _influential() -> SearchStrategy[Case]:
-    """Return a strategy for games in which both agents have influence, in the first state."""
+    """Return a strategy for games in which both agents have influence, in the first state.
+
+    A third of them is the game of `same_answer`, with other rewards.
+    """
+    from hypothesis import strategies as st
+
 
     def moved(at: Case) -> Case:
         kernel = np.array(at.kernel)
@@ -419,7 +425,8 @@ def _influential() -> SearchStrategy[Case]:
         return replace(at, game=TwoAgentMDP(kernel, at.discount))
 
     drawn = cases(constant=False, min_states=2, min_leader_actions=2, min_follower_actions=2)
-    return drawn.map(moved)
+    rewards = st.tuples(st.integers(0, 2), st.integers(3, 9), st.integers(3, 9))
+    return st.one_of(drawn.map(moved), drawn.map(moved), rewards.map(same_answer))
 
 
 def _same_answer_cases() -> SearchStrategy[Case]:

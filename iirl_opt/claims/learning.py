@@ -211,13 +211,13 @@ def last_step(at: Case) -> Outcome:
 def exploration(at: Explored, *, explore: int = 20) -> Outcome:
     """Decide: where Algorithm 1 plays badly for ever, it does not after exploring."""
     late = [
-        sum(e > 10 for e in bad_episodes(at.case, seed=at.seed, explore=n, episodes=30))
+        sum(e > 10 for e in bad_episodes(at.case, seed=at.seed, explore=n, episodes=50))
         for n in (0, explore)
     ]
     if late[0] == 0:
         return untried("Algorithm 1 ends its bad episodes by itself")
     return Outcome(
-        late[1] == 0, f"of 20 late episodes {late[0]} are bad, after exploring {late[1]}"
+        late[1] == 0, f"of 40 late episodes {late[0]} are bad, after exploring {late[1]}"
     )
 
 

@@ -219,7 +219,8 @@ def mixing(first: int = 0, second: int = 4, half: Fraction = Fraction(1, 2)) -> 
 def _cycling() -> SearchStrategy[Played]:
     from hypothesis import strategies as st
 
-    return st.builds(cycling, st.integers(74, 78), st.integers(55, 59))
+    apart = st.sampled_from((17, 18, 19, 20, 23))
+    return st.builds(lambda first, less: cycling(first, first - less), st.integers(70, 83), apart)
 
 
 def _mixing() -> SearchStrategy[Mixed]:
