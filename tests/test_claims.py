@@ -31,6 +31,7 @@ from iirl_opt.claims import (
     suboptimal,
     untried,
 )
+from iirl_opt.cli import run
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.library import read_model
 from iirl_opt.planning.iteration import approximate_value_iteration
@@ -42,11 +43,6 @@ HALF = Fraction(1, 2)
 
 def named(claims):
     return {"argvalues": claims, "ids": [claim.name for claim in claims]}
-
-
-def iirl_opt(*arguments, cwd=None):
-    command = [sys.executable, "-m", "iirl_opt.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 # The paper's statements
@@ -442,23 +438,61 @@ claims = [Claim("mine", "my note", "Discounts are small.", games(), lambda g: g.
 """
 
 
-def test_the_command_tries_a_users_claims(tmp_path):
+SHORT = """
+from hypothesis import strategies as st
+from iirl_opt.claims import Claim, untried
+
+claims = [Claim("rare", "my note", "-", st.integers(0, 99), lambda n: untried("never"))]
+"""
+
+
+def command(capsys, *arguments):
+    """Run the command in this process: its exit code, and what it prints to each stream."""
+    code = run([str(x) for x in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_the_command_tries_a_users_claims(tmp_path, capsys):
     path = tmp_path / "mine.py"
     path.write_text(MINE.format(1))
-    done = iirl_opt("claims", path, "--examples", 10, "--json", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    out = tmp_path / "out"
+    code, text, _ = command(capsys, "claims", path, "--examples", 10, "--json", "--out", out)
+    assert code == 0
+    document = json.loads(text)
     (record,) = document["claims"]
     assert list(record)[:5] == ["name", "place", "status", "instances", "counterexample"]
     assert record["applies"] == record["instances"] == 10
     assert record["status"] == "holds"
     assert record["counterexample"] is None
-    assert json.loads((tmp_path / "out" / "claims.json").read_text()) == document
+    assert json.loads((out / "claims.json").read_text()) == document
     path.write_text(MINE.format(0.9))
-    done = iirl_opt("claims", path, "--examples", 20)
-    assert done.returncode == 1
-    assert "NOT SO mine" in done.stdout
-    assert "discount=9/10" in done.stdout or "discount=99/100" in done.stdout
+    code, text, _ = command(capsys, "claims", path, "--examples", 20)
+    assert code == 1
+    assert "NOT SO mine" in text
+    assert "discount=9/10" in text or "discount=99/100" in text
+
+
+def test_the_command_says_what_was_not_tried(tmp_path, capsys):
+    path = tmp_path / "short.py"
+    path.write_text(SHORT)
+    code, text, _ = command(capsys, "claims", path, "--examples", 20)
+    assert code == 1
+    assert "SHORT  rare" in text
+    assert "fewer than 18 instances meet the premise" in text
+    assert "1 not as their status says, 1 of them for want of instances" in text
+    code, text, _ = command(capsys, "claims", path, "--examples", 20, "--json")
+    document = json.loads(text)
+    assert (code, document["unmet"], document["short"]) == (1, 1, 1)
+    (record,) = document["claims"]
+    assert (record["finding"], record["applies"], record["floor"]) == ("falls short", 0, 18)
+
+
+def test_the_table_of_the_paper_holds_applies_for_every_row(capsys):
+    code, text, _ = command(capsys, "claims", "--examples", 1, "--json")
+    document = json.loads(text)
+    assert (code, document["unmet"]) == (0, 0)
+    assert {record["name"] for record in document["claims"]} == set(BY_NAME)
+    assert all(record["applies"] >= record["floor"] >= 1 for record in document["claims"])
 
 
 @pytest.mark.parametrize(
@@ -481,14 +515,11 @@ def test_a_file_without_claims_is_refused_with_its_place(tmp_path, text, message
     assert message in str(caught.value)
 
 
-def test_the_command_names_the_extra_that_it_lacks():
-    code = (
-        "import sys; sys.modules['hypothesis'] = None; from iirl_opt.cli import run; "
-        "sys.exit(run(['claims', '--examples', '1']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install 'iirl-opt[testing]'" in done.stderr
+def test_the_command_names_the_extra_that_it_lacks(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    code, _, problem = command(capsys, "claims", "--examples", 1)
+    assert code == 2
+    assert "pip install 'iirl-opt[testing]'" in problem
 
 
 def test_claims_load_neither_hypothesis_nor_a_solver():
