@@ -85,9 +85,7 @@ MUTANTS = {
     ),
     "constraint-count-repaired": (
         None,
-        lambda at: feasible.scalar_rows(
-            at, most=at.game.n_states * (at.game.n_follower_actions - 1) - 1
-        ),
+        lambda at: feasible.scalar_rows(at, most=at.game.n_follower_actions - 1),  # one state's
     ),
     "lemma-1": (None, lambda at: feasible.lemma_1(scaled_by(at, -1))),
     "lemma-1-constants": (
@@ -126,7 +124,7 @@ MUTANTS = {
     "theorem-2-rank-one": (None, partial(ideal.rank_one, apart=True)),
     "condition-b": (None, vertices_induced),
     "condition-b-uncontrolled": (
-        ideal.controlled,
+        lambda: ideal.controlled(still=False),
         partial(ideal.uncontrolled_state, whatever=True),
     ),
     "corollary-2-frequency": (None, partial(ideal.tie_frequency, off=1)),

@@ -5,7 +5,8 @@ Source: the paper, Section 4.2. All is exact, by comparison with every determini
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from iirl_opt.claims.claim import Claim, Outcome
 from iirl_opt.claims.exact import (
     Choices,
     Exact,
+    exact,
     joint_problem,
     optimal_policies,
     policies_of,
@@ -20,7 +22,8 @@ from iirl_opt.claims.exact import (
     stochastic,
 )
 from iirl_opt.claims.feasible import case_problem
-from iirl_opt.claims.instances import Case, case, cases
+from iirl_opt.claims.instances import POSITIVE, Case, case, cases
+from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -105,7 +108,30 @@ def lemma_2_start_value(at: Case, *, elsewhere: bool = False) -> Outcome:
 
 
 def _small() -> SearchStrategy[Case]:
-    return cases(max_states=3, max_denominator=3)
+    from hypothesis import strategies as st
+
+    more = cases(max_denominator=3, constant=False, min_states=2, min_follower_actions=2)
+    return st.one_of(cases(max_states=3, max_denominator=3), more)
+
+
+def _cut_off(**bounds: Any) -> SearchStrategy[Case]:
+    """Return a strategy for games, half of whose start states lead nowhere else.
+
+    Then policies that are bad elsewhere are optimal from the start.
+    """
+    from hypothesis import strategies as st
+
+    def stay(at: Case) -> Case:
+        kernel = np.array(at.kernel)
+        kernel[0] = exact(np.eye(len(at.reward), dtype=int))[0]
+        start = [1] + [0] * (len(at.reward) - 1)
+        return replace(at, game=TwoAgentMDP(kernel, at.discount, start))
+
+    drawn = cases(min_states=2, max_denominator=2, constant=False, **bounds)
+    influential = cases(
+        min_states=2, min_follower_actions=2, max_denominator=2, constant=False, discounts=POSITIVE
+    )
+    return st.one_of(influential.map(stay), drawn)
 
 
 def _partial_start() -> Case:
@@ -125,7 +151,7 @@ CLAIMS = (
         "lemma-2-from-start",
         "Lemma 2",
         "The same, in all states, for a joint policy that is optimal from the start only.",
-        lambda: cases(start="first", min_states=2, max_denominator=2, constant=False),
+        lambda: _cut_off(start="first"),
         lemma_2_from_start,
         "false as stated",
         counterexample=_partial_start,
@@ -134,7 +160,7 @@ CLAIMS = (
         "lemma-2-start-value",
         "Lemma 2",
         "For a joint policy that is optimal from the start the start values agree.",
-        lambda: cases(max_denominator=3),
+        _cut_off,
         lemma_2_start_value,
         "repaired",
     ),

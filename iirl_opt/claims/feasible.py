@@ -24,6 +24,7 @@ from iirl_opt.claims.exact import (
     in_affine_class,
     in_cone,
     is_constant,
+    leave,
     optimal_policies,
     policies_of,
     policy_values,
@@ -384,9 +385,24 @@ def _one_mistake() -> SearchStrategy[Case]:
         pi2[s] = np.roll(pi2[s], int(wrong))
         return replace(at, episodes=(replace(at.episodes[0], pi2=pi2),))
 
+    def answered(at: Case) -> Case:
+        n_states, n_a, n_b = at.game.shape
+        pi1 = exact(np.ones((n_states, n_a), dtype=int)) / n_a
+        choices = optimal_policies(leave(at.kernel, pi1), at.reward, at.discount)[0]
+        return replace(at, episodes=(Episode(pi1, stochastic(choices, n_b)),))
+
     bounds = {"min_states": 2, "min_follower_actions": 2, "max_follower_actions": 3}
-    optimal = answered_cases(deterministic=True, discounts=POSITIVE, **bounds)
+    small = answered_cases(deterministic=True, discounts=POSITIVE, constant=False, **bounds)
+    optimal = st.one_of(small, generic_cases(3).map(answered), generic_cases(2, 3).map(answered))
     return st.tuples(optimal, st.integers(0, 2), st.booleans()).map(changed)
+
+
+def _half_answered(**bounds: Any) -> SearchStrategy[Case]:
+    """Return a strategy for one episode, whose response is optimal in half of all cases."""
+    from hypothesis import strategies as st
+
+    bounds = {"episodes": 1, "min_states": 2, "min_follower_actions": 2, **bounds}
+    return st.one_of(cases(**bounds), answered_cases(**bounds))
 
 
 def _two_episodes(**bounds: Any) -> SearchStrategy[Case]:
@@ -415,7 +431,6 @@ def _influential() -> SearchStrategy[Case]:
     A third of them is the game of `same_answer`, with other rewards.
     """
     from hypothesis import strategies as st
-
 
     def moved(at: Case) -> Case:
         kernel = np.array(at.kernel)
@@ -489,7 +504,8 @@ def _pairs(*, related: bool) -> SearchStrategy[tuple[Exact, Exact]]:
 def _some_pairs() -> SearchStrategy[tuple[Exact, Exact]]:
     from hypothesis import strategies as st
 
-    return st.one_of(_pairs(related=True), _pairs(related=False))
+    level = st.tuples(vectors_of(3, constant=False), vectors_of(3, constant=True))
+    return st.one_of(level, _pairs(related=True), _pairs(related=False))
 
 
 def _triples() -> SearchStrategy[tuple[Exact, Exact, Exact]]:
@@ -640,9 +656,7 @@ CLAIMS = (
         "lemma-1-indistinguishable",
         "Lemma 1",
         "r is indistinguishable from each λ1·r + λ2 with λ1 ≥ 0: both are feasible or neither is.",
-        lambda: cases(
-            episodes=1, constant=False, min_states=2, min_follower_actions=2, other=_zero_scale
-        ),
+        lambda: _half_answered(other=_zero_scale, constant=False),
         indistinguishable,
         "false as stated",
         counterexample=lambda: _swapped((0, 0)),
@@ -651,7 +665,7 @@ CLAIMS = (
         "lemma-1-repaired",
         "Lemma 1",
         "r is indistinguishable from each λ1·r + λ2 with λ1 > 0.",
-        lambda: cases(episodes=1, other=_scales(1), min_follower_actions=2),
+        lambda: _half_answered(other=_scales(1), constant=False),
         indistinguishable,
         "repaired",
     ),

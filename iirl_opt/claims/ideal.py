@@ -491,7 +491,8 @@ def _shown() -> SearchStrategy[Shown]:
 def controlled(*, still: bool | None = None) -> SearchStrategy[Case]:
     """Return a strategy for games in which (B) holds, or lacks a row, or is out of reach.
 
-    With `still` the leader has no influence in the first of two states, and all elsewhere.
+    With `still` the leader has no influence in the first of two states, and all elsewhere; with
+    False all everywhere.
     """
     from hypothesis import strategies as st
 
@@ -503,7 +504,7 @@ def controlled(*, still: bool | None = None) -> SearchStrategy[Case]:
         rows = np.array([[unit[list(m)] for m in maps]] * n_states)
         if still:
             rows[0] = rows[0, weights[0] % len(maps)]
-        elif lacks and len(maps) > 1:
+        elif still is None and lacks and len(maps) > 1:
             rows[0, -1] = rows[0, 0]
         target = exact(np.resize(weights, (n_states, n_b, n_states)))
         target = target / target.sum(axis=2)[:, :, None]
@@ -511,12 +512,12 @@ def controlled(*, still: bool | None = None) -> SearchStrategy[Case]:
         return Case(game, exact([0] * n_states), (), (target,))
 
     weights = st.lists(st.integers(1, 5), min_size=8, max_size=8)
-    sizes = st.just(2) if still else st.integers(1, 2)
+    sizes = st.integers(1, 2) if still is None else st.just(2)
     drawn = cases(max_leader_actions=4, max_denominator=2).map(
         lambda at: replace(at, other=(at.kernel.mean(axis=1),))  # what a uniform leader induces
     )
     full = st.builds(build, sizes, st.integers(1, 2), st.booleans(), weights)
-    return full if still else st.one_of(full, drawn)
+    return st.one_of(full, drawn) if still is None else full
 
 
 CLAIMS = (

@@ -159,7 +159,7 @@ def _cones(
             return st.builds(lambda r, x, y: Case(at.game, r, (), (x, y)), first, second, third)
 
         copies = st.booleans() if doubled is None else st.just(doubled)
-        games = st.one_of(generic_cases(3, n_a=1), generic_cases(2, n_a=2))
+        games = st.one_of(generic_cases(3, n_a=1), generic_cases(3, 3, n_a=1), generic_cases(2))
         return st.tuples(games, copies).flatmap(placed)
 
     return strategy
