@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from iirl_opt.checks import FUNCTION, PATH, SEED, TEXT, checked, each, is_a, one_of, whole
+from iirl_opt.checks import FUNCTION, PATH, SEED, TEXT, between, checked, each, is_a, one_of, whole
 from iirl_opt.claims.exact import kernel_of
 from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -75,6 +75,7 @@ class Outcome:
     applies: bool = True
 
 
+@checked(evidence=TEXT)
 def untried(evidence: str) -> Outcome:
     """Return the outcome of an instance that does not meet the premise, with what it lacks."""
     return Outcome(True, evidence, applies=False)
@@ -95,6 +96,7 @@ def INSTANCES(name: str, value: Any) -> Any:
     outside=INSTANCES,
     counterexample=FUNCTION,
     model=TEXT,
+    floor=between(0, 1, "(]", allowed="a share, 0 < floor ≤ 1"),
 )
 @dataclass(frozen=True)
 class Claim:
@@ -131,13 +133,6 @@ class Claim:
     floor: float = 0.9
 
     def __post_init__(self) -> None:
-        if not 0 < self.floor <= 1:  # which no NaN does
-            place, problem = f"floor of {self.name}", f"is {self.floor}"
-            raise InvalidArgument(place, problem, "a share, 0 < floor ≤ 1", self.floor)
-        if self.status not in STATUSES:
-            raise InvalidArgument(
-                f"status of {self.name}", f"is {self.status!r}", ", ".join(STATUSES), self.status
-            )
         if (self.status in FAILING) != (self.counterexample is not None):
             raise InvalidArgument(
                 f"counterexample of {self.name}",
