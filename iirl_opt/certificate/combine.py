@@ -45,27 +45,38 @@ ROUGH = Fraction(1, 10**5)
 def inclusion(
     game: TwoAgentMDP,
     observations: Sequence[Observation],
-    halfspaces: SparseRows | ArrayLike,
+    halfspaces: SparseRows | ArrayLike | None = None,
     multipliers: Iterable[ArrayLike] | None = None,
-) -> Inclusion:
+    *,
+    reward: ArrayLike | None = None,
+    tan: Any = None,
+) -> Inclusion | ClassInclusion:
     """Return the proof that every reward that explains the observations lies in half-spaces.
 
     Parameters
     ----------
     halfspaces : rows h over state rewards (k, S) or joint ones (k, S·A·B), each of sum zero; what
-        rounding makes of zero is taken off.
+        rounding makes of zero is taken off. Without them those of a class are proved.
     multipliers : for each half-space an array (T, S, B) of multipliers on the gaps, from the duals
         of a linear program; by default they are found by least squares over all gaps, which is for
         small games.
+    reward, tan : the class in place of half-spaces: see `class_inclusion`.
 
     Raises
     ------
     InvalidArgument
-        A half-space is not proved, beyond rounding: names it.
+        A half-space is not proved, beyond rounding: names it. Or there are half-spaces and a
+        reward, or neither.
 
     **Cost** arithmetic: least squares and a rational system for each half-space over the gaps that
     its multipliers use, and a linear system with S unknowns for each such gap.
     """
+    if (halfspaces is None) == (reward is None):
+        raise InvalidArgument(
+            "halfspaces", "and a reward are both given, or neither", "one of them", None
+        )
+    if reward is not None:
+        return class_inclusion(game, observations, reward, tan=tan, multipliers=multipliers)
     instance = Instance.of(game)
     n_states, n_a, n_b = instance.shape
     if not isinstance(halfspaces, SparseRows):
