@@ -394,7 +394,8 @@ def lift(
     **Cost** arithmetic: two solves with the factors of each episode.
     """
     r, domain = point.x[program.reward], program.domain
-    shares = np.split(point.on_rows, np.cumsum([len(block) for block in program.blocks])[:-1])
+    ends = np.cumsum([len(block) for block in program.blocks], dtype=np.int64)
+    shares = np.split(point.on_rows, ends)[: len(ends)]
     prices: Sequence[Array | None] = program.prices or [None] * len(shares)
     raised = [
         _Raised.of(block, r, share, price)

@@ -238,3 +238,10 @@ def test_thirty_episodes_of_algorithm_1_stay_feasible_for_the_truth():
     assert known.contains(truth)
     assert known.contains(last.learner.reward, tolerance=1e-8)
     assert last.learner.reward.sum() == pytest.approx(1)
+
+
+def test_a_set_without_an_episode_is_the_whole_domain():
+    game, _ = random_game(4, 2, 2, seed=0)
+    for slack in (None, 0.5):
+        found = FeasibleRewards(game).maximise(np.eye(4)[0], method="cuts", slack=slack)
+        assert found.reward == pytest.approx(np.eye(4)[0])
