@@ -63,6 +63,7 @@ __all__ = [
     "one_of",
     "optional",
     "refuse",
+    "unmasked",
     "whole",
 ]
 
@@ -205,7 +206,7 @@ def array_of_floats(
     """Return the rule of an array of real numbers with so many axes (any number if not said).
 
     Masked entries, complex numbers, text and objects that are no numbers are refused; so is what
-    is not finite, unless `finite` is False, and NaN always; an array without entries if `empty` is.
+    is not finite, unless `finite` is False, and NaN always; and no entry, if `empty` is False.
     """
     said = ("finite " if finite else "") + "real numbers"
     axes = f" with {' or '.join(map(str, dimensions))} axes" if dimensions else ""
@@ -288,7 +289,9 @@ def has(*methods: str, what: str) -> Rule:
     said = f"{what}, with {', '.join(methods)}"
 
     def rule(name: str, value: Any) -> Any:
-        if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
+        if isinstance(value, type | np.ndarray) or not all(
+            hasattr(value, method) for method in methods
+        ):
             raise refuse(name, value, said)
         return value
 
@@ -314,6 +317,17 @@ def optional(rule: Rule) -> Rule:
         return None if value is None else rule(name, value)
 
     return wider
+
+
+def unmasked(error: type[InvalidValue] = InvalidArgument) -> Rule:
+    """Return the rule of an array that its reader checks, but for masks, which readers drop."""
+
+    def rule(name: str, value: Any) -> Any:
+        if np.ma.is_masked(value):
+            raise error(name, "has masked entries", "numbers", value)
+        return value
+
+    return rule
 
 
 def kept(rule: Rule) -> Rule:

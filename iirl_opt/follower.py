@@ -31,6 +31,7 @@ from iirl_opt.checks import (
     checked,
     has,
     one_of,
+    refuse,
 )
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -57,6 +58,14 @@ TIES = ("first", "last", "random", "mix", "all")
 # What an argument `follower`, or `q` (action values), may be.
 FOLLOWER = has("respond", what="a response model")
 VALUES = array_of_floats(1, 2, 3, 4, empty=False)
+
+
+def MASK(name: str, value: Any) -> NDArray[np.bool_]:
+    """Return a mask (…, B) of actions, at least one in each state."""
+    mask = np.asarray(value)
+    if mask.dtype != bool or not mask.ndim or not mask.any(axis=-1).all():
+        raise refuse(name, value, "booleans (…, B), one of them true in each state")
+    return mask
 
 
 class Follower(Protocol):
@@ -136,6 +145,7 @@ class OptimalFollower:
         """Return the best actions (…, B) at q (…, B), or the mask of all of them."""
         return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
 
+    @checked(optimal=MASK, rng=RNG)
     def among(
         self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None
     ) -> NDArray[Any]:
@@ -192,6 +202,7 @@ class EpsilonGreedyFollower:
         """Return the ε-greedy play (…, B) at q (…, B)."""
         return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
 
+    @checked(optimal=MASK, rng=RNG)
     def among(self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
         """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
         greedy = OptimalFollower(self.ties, self.seed).among(optimal, rng)

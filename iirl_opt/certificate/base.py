@@ -25,6 +25,7 @@ from iirl_opt.certificate.boxes import Bounds
 from iirl_opt.certificate.form import read_array, read_integer, read_number, write
 from iirl_opt.certificate.instance import Instance, SparseRows, distributions, is_distribution
 from iirl_opt.certificate.match import differences
+from iirl_opt.checks import PATH, TEXT, checked
 from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions, as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -270,6 +271,7 @@ class Certificate(ABC):
         return json.dumps({**body, "digest": digest_of(body)}, allow_nan=False)
 
     @classmethod
+    @checked(text=TEXT)
     def from_json(cls, text: str) -> Certificate:
         """Return the certificate of any kind that a JSON document holds.
 
@@ -280,6 +282,7 @@ class Certificate(ABC):
         """
         return _parse(text, Path("<JSON>"))
 
+    @checked(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
@@ -336,6 +339,7 @@ def _plain(value: Any) -> Any:
     return write(value)
 
 
+@checked(source=PATH)
 def read_certificate(source: str | Path) -> Certificate:
     """Read a certificate from a file.
 

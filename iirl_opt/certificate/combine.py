@@ -25,10 +25,11 @@ from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.halfspaces import cone_pairs
 from iirl_opt.certificate.inclusion import ClassInclusion, Inclusion, tangent
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped, span
+from iirl_opt.checks import array_of_floats, checked, each, is_a, kept, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fraction, as_fractions, as_reals
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.observation import Observation
 
 __all__ = ["class_inclusion", "inclusion", "least_tangent"]
@@ -42,6 +43,17 @@ ROUNDING = 1e-9
 ROUGH = Fraction(1, 10**5)
 
 
+def HALFSPACES(name: str, value: Any) -> Any:
+    """Return half-spaces as they are given, sparse rows or an array of finite numbers."""
+    return value if isinstance(value, SparseRows) else kept(array_of_floats(2))(name, value)
+
+
+@checked(
+    game=GAME,
+    observations=each(is_a(Observation), 1),
+    halfspaces=HALFSPACES,
+    multipliers=each(kept(array_of_floats())),
+)
 def inclusion(
     game: TwoAgentMDP,
     observations: Sequence[Observation],
@@ -105,6 +117,12 @@ def _balanced(h: Vector) -> Vector:
     return np.asarray(h - total / len(h)) if total else h
 
 
+@checked(
+    game=GAME,
+    observations=each(is_a(Observation), 1),
+    reward=unmasked(InvalidReward),
+    multipliers=each(kept(array_of_floats())),
+)
 def class_inclusion(
     game: TwoAgentMDP,
     observations: Sequence[Observation],

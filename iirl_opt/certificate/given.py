@@ -33,9 +33,8 @@ def stacked(instance: Instance, observations: Sequence[Observation]) -> tuple[Ve
 
 def read_reward(game: TwoAgentMDP, reward: ArrayLike) -> Vector:
     """Return a reward in Fractions, of a shape of the game."""
-    given = np.asarray(reward)
-    check_reward(game, as_reals(given) if given.dtype == object else given)
-    return as_fractions(given)
+    check_reward(game, reward)
+    return as_fractions(reward)
 
 
 def joint_weights(

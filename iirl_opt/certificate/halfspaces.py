@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.form import below
 from iirl_opt.certificate.instance import SparseRows
+from iirl_opt.checks import checked, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions
 
@@ -36,6 +37,7 @@ def centred(reward: ArrayLike) -> Vector:
     return np.asarray(len(r) * r - r.sum())
 
 
+@checked(reward=unmasked(InvalidReward))
 def affine_halfspaces(reward: ArrayLike) -> SparseRows:
     """Return at most S half-spaces whose intersection is ``Aff(r) = {λ r + c : λ ≥ 0}``.
 
@@ -77,6 +79,7 @@ def affine_halfspaces(reward: ArrayLike) -> SparseRows:
     return SparseRows.of(rows, len(r))
 
 
+@checked(reward=unmasked(InvalidReward))
 def cone_halfspaces(reward: ArrayLike, tan: Any) -> SparseRows:
     """Return half-spaces ``t w ± φ`` in which no reward makes a larger angle with r than θ.
 

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.certificate.form import read_array, read_integer, read_number, write
+from iirl_opt.checks import array_of_floats, checked, each, kept, whole
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fractions, common
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import fingerprint
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 __all__ = ["Instance", "SparseRows", "clamped", "distributions", "is_distribution", "span"]
 
@@ -39,10 +41,11 @@ class SparseRows:
     width: int
 
     @classmethod
+    @checked(width=whole(0))
     def of(cls, rows: Any, width: int) -> SparseRows:
         """Return rows given as dense vectors, one at a time."""
         indices, data = [], []
-        for row in rows:
+        for row in _dense_rows(rows, width):
             at = np.flatnonzero(row)
             indices.append(at)
             data.append(row[at])
@@ -86,6 +89,7 @@ class SparseRows:
         span = slice(self.indptr[index], self.indptr[index + 1])
         return [*zip(self.indices[span].tolist(), self.data[span].tolist(), strict=True)]
 
+    @checked(index=whole(0))
     def row(self, index: int) -> Vector:
         """Return one row as a dense vector."""
         out = np.full(self.width, Fraction(0), dtype=object)
@@ -108,11 +112,21 @@ class SparseRows:
                 out[j] += weights[i] * x
         return out
 
+    @checked(n_rows=whole(0), width=whole(0))
     def fits(self, n_rows: int, width: int) -> bool:
         """Return whether this is a matrix of a shape."""
         return self.width == width and _is_layout(
             self.indptr, self.indices, self.data, n_rows, width
         )
+
+
+def _dense_rows(rows: Any, width: int) -> Any:
+    """Return the rows of an array, or of an iterable of vectors, of so many finite numbers each."""
+    listed = each(kept(array_of_floats(1)))("rows", rows)
+    for i, row in enumerate(listed):
+        if len(row) != width:
+            raise InvalidArgument(f"rows[{i}]", f"has {len(row)} entries", f"{width}", len(row))
+    return map(np.asarray, listed)
 
 
 def _read_pairs(rows: Any) -> tuple[Integers, Integers, list[Any]]:
@@ -182,6 +196,7 @@ class Instance:
     fingerprint: str
 
     @classmethod
+    @checked(game=GAME)
     def of(cls, game: TwoAgentMDP) -> Instance:
         """Return the instance of a game."""
         n_states, n_a, n_b = game.shape

@@ -20,11 +20,13 @@ from iirl_opt.certificate.given import joint_weights, read_reward
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped
 from iirl_opt.certificate.near import in_units, masses, sums
 from iirl_opt.certificate.occupancy import Infeasibility, Optimality
+from iirl_opt.checks import array_of_floats, checked, is_a, kept
 from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
-from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import modified_policy_iteration
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.policy import POLICY
+from iirl_opt.game.values import REWARD, modified_policy_iteration
 
 __all__ = ["Side", "infeasibility", "optimality"]
 
@@ -34,7 +36,18 @@ Vector = NDArray[Any]
 # Measures and prices below this share of the largest are rounding.
 ROUNDING = 1e-9
 
+# What the parts of side constraints may be: finite numbers, as they are given.
+NUMBERS = kept(array_of_floats(1, 2))
 
+
+@checked(
+    rows=NUMBERS,
+    bounds=NUMBERS,
+    equal=NUMBERS,
+    right=NUMBERS,
+    prices=NUMBERS,
+    equal_prices=NUMBERS,
+)
 @dataclass(frozen=True)
 class Side:
     """Side constraints ``rows μ ≤ bounds``, ``equal μ = right`` with multipliers λ and κ.
@@ -62,6 +75,7 @@ class Side:
         }
 
 
+@checked(game=GAME, reward=REWARD, policy=POLICY, side=is_a(Side))
 def optimality(
     game: TwoAgentMDP,
     reward: ArrayLike,
@@ -224,6 +238,7 @@ def _of_basis(
     return _stated(exact)
 
 
+@checked(game=GAME, side=is_a(Side), values=kept(array_of_floats(1)))
 def infeasibility(game: TwoAgentMDP, side: Side, values: ArrayLike | None = None) -> Infeasibility:
     """Return the proof that no joint policy meets side constraints.
 

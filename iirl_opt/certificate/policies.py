@@ -19,10 +19,13 @@ from iirl_opt.certificate.form import down
 from iirl_opt.certificate.given import joint_weights, read_reward
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.near import sums
+from iirl_opt.checks import checked
 from iirl_opt.errors import InvalidPolicy
 from iirl_opt.exact.numbers import as_reals
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.policy import POLICY
+from iirl_opt.game.values import REWARD
 
 __all__ = ["PolicyImprovement", "policy_improvement"]
 
@@ -108,6 +111,7 @@ def mean_reward(reward: Vector, policy: Vector) -> Vector:
     return reward if reward.ndim == 1 else np.asarray((policy * reward).sum(axis=(1, 2)))
 
 
+@checked(game=GAME, reward=REWARD, old=POLICY, new=POLICY)
 def policy_improvement(
     game: TwoAgentMDP,
     reward: ArrayLike,

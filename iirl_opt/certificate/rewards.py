@@ -22,10 +22,12 @@ from iirl_opt.certificate.form import down, up
 from iirl_opt.certificate.given import read_reward, stacked
 from iirl_opt.certificate.instance import Instance, span
 from iirl_opt.certificate.near import in_units, rounded, sums
+from iirl_opt.checks import array_of_floats, checked, each, is_a, kept, whole
 from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.values import REWARD
 from iirl_opt.observation import Observation
 
 __all__ = ["Violation", "Witness", "violation", "witness"]
@@ -198,6 +200,9 @@ class Witness(Certificate):
         return Conditions(residuals, {"the reward is outside the half-space": self.margin})
 
 
+@checked(
+    game=GAME, observation=is_a(Observation), state=whole(0), action=whole(0), episode=whole(0)
+)
 def violation(
     game: TwoAgentMDP,
     observation: Observation,
@@ -250,6 +255,12 @@ def violation(
     return Violation(**parts, advantage=advantage)
 
 
+@checked(
+    game=GAME,
+    observations=each(is_a(Observation), 1),
+    reward=REWARD,
+    halfspace=kept(array_of_floats(1, 3)),
+)
 def witness(
     game: TwoAgentMDP,
     observations: Sequence[Observation],

@@ -33,10 +33,11 @@ from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.halfspaces import centred
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.near import SMALL
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.checks import checked, is_a, unmasked
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import as_reals, common
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
 from iirl_opt.observation import Observation, observe
 
 __all__ = ["AngleBound", "angle_bound"]
@@ -193,6 +194,7 @@ def _tangents(rays: Vector, w: Vector, off: Fraction) -> tuple[Fraction, Fractio
     return min(ahead), max(tans)
 
 
+@checked(environment=MODEL, reward=unmasked(InvalidReward), observation=is_a(Observation))
 def angle_bound(
     environment: MDP | TwoAgentMDP,
     reward: ArrayLike,
@@ -223,6 +225,9 @@ def angle_bound(
     if observation is None:
         first = np.eye(n_b)[np.zeros(n_states, dtype=int)]
         observation = observe(game, np.full((n_states, n_a), 1 / n_a), first)
+    if np.shape(reward) != (n_states,):
+        shape = np.shape(reward)
+        raise InvalidReward("reward", f"has shape {shape}", f"({n_states},)", shape)
     instance = Instance.of(game)
     pi1, pi2 = stacked(instance, [observation])
     episode = Episode(instance, pi1[0], pi2[0])

@@ -19,6 +19,7 @@ from iirl_opt.certificate.boxes import Bounds, Model, Play
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.rounding import bound_box, bound_one, grid
 from iirl_opt.certificate.tree import CommitmentBound, Mask, model_of, weighted
+from iirl_opt.checks import POSITIVE, TIME_LIMIT, array_of_whole, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction, as_fractions
 from iirl_opt.follower import (
@@ -31,7 +32,7 @@ from iirl_opt.follower import (
     ProportionalFollower,
 )
 from iirl_opt.planning.branch import branch_and_bound
-from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem
 from iirl_opt.planning.tree import SearchTree
 
 __all__ = ["commitment_bound", "play_of"]
@@ -75,6 +76,13 @@ def play_of(problem: CommitmentProblem) -> Play:
     )
 
 
+@checked(
+    problem=PROBLEM,
+    time_limit=TIME_LIMIT,
+    gap=POSITIVE,
+    most_leaves=whole(1),
+    actions=array_of_whole(1),
+)
 def commitment_bound(
     problem: CommitmentProblem,
     actions: ArrayLike | None = None,

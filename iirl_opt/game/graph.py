@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from iirl_opt.checks import FLAG, LABELS, checked
+from iirl_opt.checks import FLAG, LABELS, checked, refuse
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.exact.rows import ExactRows
@@ -340,17 +340,23 @@ class Pruned:
 
         Parameters
         ----------
-        fill : what stands at the states left out; a number, or an array that fits one state.
+        fill : what stands at the states left out; a number, NaN too, or an array that fits one
+            state.
         """
         known = self._over(array, self.kept.size)
         kind = np.result_type(known, np.asarray(fill))
-        full = np.full((self.n_states, *known.shape[1:]), fill, dtype=kind)
+        try:
+            full = np.full((self.n_states, *known.shape[1:]), fill, dtype=kind)
+        except ValueError:
+            raise refuse("fill", fill, f"a number, or an array {known.shape[1:]}") from None
         full[self.kept] = known
         return full
 
     @staticmethod
     def _over(array: ArrayLike, n_states: int) -> NDArray[Any]:
         known = np.asarray(array)
+        if np.ma.is_masked(array) or (known.dtype.kind == "f" and np.isnan(known).any()):
+            raise InvalidArgument("array", "holds NaN or masked entries", "neither", array)
         if known.shape[:1] != (n_states,):
             raise InvalidArgument(
                 "array", f"has shape {known.shape}", f"({n_states}, …)", known.shape

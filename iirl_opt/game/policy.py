@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, each, read_floats, whole
+from iirl_opt.checks import (
+    LABELS,
+    POSITIVE,
+    RNG,
+    TEXT,
+    array_of_floats,
+    checked,
+    each,
+    read_floats,
+    whole,
+)
 from iirl_opt.errors import InvalidPolicy, InvalidValue, NotAProduct, UnknownLabel
 from iirl_opt.exact.numbers import as_fractions
 
@@ -41,7 +51,7 @@ def as_floats(given: Any, name: str, error: type[InvalidValue] = InvalidPolicy) 
     return read_floats(name, given, error)
 
 
-@checked(shape=each(whole(0), 1))
+@checked(shape=each(whole(0), 1), name=TEXT, states=LABELS)
 def check_policy(
     policy: ArrayLike,
     shape: tuple[int, ...],
@@ -90,6 +100,16 @@ def check_policy(
     sums[np.abs(sums - 1.0) <= np.finfo(float).eps * rows.shape[1]] = 1.0
     checked: Array = (rows / sums[:, None]).reshape(shape)
     return checked
+
+
+def POLICY(name: str, value: Any) -> Any:
+    """Return a policy, or a pair of them, as given, if it holds finite numbers."""
+    for part in value if isinstance(value, tuple) and len(value) == 2 else (value,):
+        _NUMBERS(name, part)
+    return value
+
+
+_NUMBERS = array_of_floats(error=InvalidPolicy)
 
 
 def rational_policy(policy: ArrayLike) -> NDArray[Any]:
@@ -175,7 +195,7 @@ def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
     return np.tensordot(w, np.stack(parts), axes=1)
 
 
-@checked(tolerance=POSITIVE)
+@checked(tolerance=POSITIVE, states=LABELS)
 def split(
     joint: ArrayLike, *, tolerance: float = 1e-9, states: Sequence[object] | None = None
 ) -> tuple[Array, Array]:

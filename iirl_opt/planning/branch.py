@@ -22,7 +22,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from iirl_opt.checks import NOT_NEGATIVE, TIME_LIMIT, checked, whole
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, TIME_LIMIT, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.planning.bounds import Box, Mask, Relaxation, bounded
 from iirl_opt.planning.enumeration import (
@@ -40,7 +40,7 @@ __all__ = ["branch_and_bound", "search"]
 BATCH, LEAF = 64, 32
 
 
-@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1))
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1), record=FLAG)
 def branch_and_bound(
     problem: CommitmentProblem,
     *,

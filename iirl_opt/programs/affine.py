@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import helmert, null_space
 
-from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, whole
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, Vector, as_fraction, as_reals
 from iirl_opt.exact.rows import ExactRows
@@ -146,7 +146,7 @@ class Environment:
         return f"Environment({self.kind}{share}, tan θ ≤ {self.tan_bound:.3g}, {self.mdp!r})"
 
 
-@checked(n_actions=whole(1))
+@checked(reward=unmasked(InvalidReward), n_actions=whole(1))
 def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> Environment:
     """Return the environment of Theorem 2: b1 everywhere leaves exactly the class of the reward.
 
@@ -181,7 +181,12 @@ def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> E
     return Environment("ideal", r.floats, mdp, None, Fraction(0), r)
 
 
-@checked(n_actions=whole(1), planning_tolerance=NOT_NEGATIVE, rational=FLAG)
+@checked(
+    reward=unmasked(InvalidReward),
+    n_actions=whole(1),
+    planning_tolerance=NOT_NEGATIVE,
+    rational=FLAG,
+)
 def strict_environment(
     reward: ArrayLike,
     discount: Any,
@@ -447,6 +452,7 @@ def _squared(
     return int((z * z).sum()) - (a * x * x + 2 * b * x * y + c * y * y)
 
 
+@checked(first=unmasked(InvalidReward), second=unmasked(InvalidReward))
 def affine_distance(first: ArrayLike, second: ArrayLike) -> float:
     """Return the angle between two centred state rewards, in [0, π].
 
@@ -474,6 +480,7 @@ def affine_distance(first: ArrayLike, second: ArrayLike) -> float:
     return 2 * math.atan2(float(np.linalg.norm(x - y)), float(np.linalg.norm(x + y)))
 
 
+@checked(reward=unmasked(InvalidReward))
 def affine_halfspaces(reward: ArrayLike) -> Array:
     """Return half-spaces (H, S) whose intersection is Aff(r): the rows of `ideal_environment`.
 

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import null_space
 from scipy.optimize import brentq
 
-from iirl_opt.checks import POSITIVE, SEED, checked, has, whole
+from iirl_opt.checks import POSITIVE, SEED, checked, has, unmasked, whole
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidReward, Unbounded
 from iirl_opt.exact.numbers import as_reals
 from iirl_opt.follower import best_responses
@@ -98,7 +98,11 @@ class Identification:
         return "\n".join(lines)
 
 
-@checked(solver=SOLVER, feasible=has("lifted", what="a set of rewards"))
+@checked(
+    hypothesis=unmasked(InvalidReward),
+    solver=SOLVER,
+    feasible=has("lifted", what="a set of rewards"),
+)
 def identify(
     feasible: RewardSet, hypothesis: ArrayLike | None = None, *, solver: Solver | None = None
 ) -> Identification:
@@ -209,6 +213,7 @@ class _Probe(NamedTuple):
 
 
 @checked(
+    hypothesis=unmasked(InvalidReward),
     game=GAME,
     seed=SEED,
     width=POSITIVE,

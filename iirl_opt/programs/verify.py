@@ -33,8 +33,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import certify
-from iirl_opt.checks import POSITIVE, array_of_floats, checked, is_a
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.checks import POSITIVE, array_of_floats, checked, is_a, unmasked
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import Vector, as_reals
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -306,7 +306,7 @@ class VerificationReport:
 certify.register(VerificationReport, certificate_of)
 
 
-@checked(tolerance=POSITIVE, environment=is_a(Environment))
+@checked(hypothesis=unmasked(InvalidReward), tolerance=POSITIVE, environment=is_a(Environment))
 def verify_affine(
     hypothesis: ArrayLike,
     environment: Environment,

@@ -27,6 +27,7 @@ from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from cvxpy.reductions.solution import Solution
 from numpy.typing import NDArray
 
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
 
 __all__ = ["LinearProgram", "column_bounds", "read_linear", "row_bounds"]
@@ -65,6 +66,8 @@ class LinearProgram:
         """Return values of all variables as one vector of columns."""
         x = np.empty(len(self.data["c"]))
         for variable, at in self.columns.items():
+            if variable not in values:
+                raise InvalidArgument("start", f"lacks {variable.name()}", "all variables", values)
             x[at] = np.ravel(values[variable])
         return x
 

@@ -48,8 +48,7 @@ def policy_shape(model: TwoAgentMDP | MDP, agent: Agent = "leader") -> tuple[int
     else:
         problem = f"is {type(model).__name__}"
         raise InvalidArgument("game", problem, "a TwoAgentMDP or MDP; draw strategies first", model)
-    if agent not in shapes:
-        raise InvalidArgument("agent", f"is {agent!r}", ", ".join(shapes), agent)
+    one_of(*shapes)("agent", agent)
     return shapes[agent]
 
 

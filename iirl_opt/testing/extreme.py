@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import array_of_floats, checked, each, kept, whole
 from iirl_opt.errors import InvalidArgument, MissingExtra
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions
+from iirl_opt.exact.numbers import EXACT, UNREADABLE, as_fraction, as_fractions
 from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_policy, exact_values
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.testing.strategies import policies, rewards
@@ -40,6 +41,12 @@ Exact = NDArray[Any]  # Fractions
 LARGEST_STEP = 3
 
 
+@checked(
+    rows=kept(array_of_floats(2)),
+    inside=kept(array_of_floats(1)),
+    faces=whole(1),
+    beyond=each(EXACT, 1),
+)
 def boundary_rewards(
     rows: ArrayLike,
     inside: ArrayLike,
@@ -90,6 +97,7 @@ def boundary_rewards(
     )
 
 
+@checked(faces=whole(1), beyond=each(EXACT, 1))
 def tied_rewards(
     game: TwoAgentMDP,
     pi1: ArrayLike | None = None,

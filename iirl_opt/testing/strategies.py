@@ -37,6 +37,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import each
 from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.exact.numbers import as_fraction, as_fractions
 from iirl_opt.follower import (
@@ -493,12 +494,7 @@ def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
 
 def _listed(name: str, values: Any) -> list[Any]:
     """Return the values to choose from, at least one; a text is no list of letters."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidArgument(name, f"is {values!r}", "a list or tuple", values)
-    listed = list(values)
-    if not listed:
-        raise InvalidArgument(name, "is empty", "at least one", values)
-    return listed
+    return list(each(lambda _, value: value, 1)(name, values))
 
 
 def _some(name: str, values: Iterable[T], known: Sequence[T]) -> list[T]:

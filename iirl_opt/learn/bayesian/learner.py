@@ -30,8 +30,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FINITE, FLAG, POSITIVE, SEED, checked, each, is_a, one_of, whole
-from iirl_opt.errors import InvalidObservation
+from iirl_opt.checks import (
+    FINITE,
+    FLAG,
+    POSITIVE,
+    SEED,
+    checked,
+    each,
+    is_a,
+    one_of,
+    unmasked,
+    whole,
+)
+from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.follower import FOLLOWER, BoltzmannFollower, Follower, LocalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
@@ -238,7 +249,7 @@ class BayesianInteractiveIRL:
         """
         return self._initial.copy() if self.fixed else self.commitment
 
-    @checked(weight=POSITIVE)
+    @checked(weight=POSITIVE, pi1=unmasked(InvalidPolicy))
     def tell(
         self,
         response: Trajectory | ArrayLike,

@@ -63,7 +63,7 @@ def START(name: str, value: Any) -> tuple[Array, float]:
 
 def SEEDS(name: str, value: Any) -> tuple[int, ...]:
     """Return a seed, or a sequence of them, as a tuple."""
-    return (SEED(name, value),) if np.ndim(value) == 0 else each(SEED)(name, value)
+    return (SEED(name, value),) if np.ndim(value) == 0 else each(SEED, 1)(name, value)
 
 
 @checked(

@@ -1,0 +1,516 @@
+# ruff: noqa: C408 (calls are written as calls are)
+"""One valid call of every public callable, on games of two states: what the walk starts from.
+
+`CALLS` maps ``name`` of a function or class, or ``Class.method``, to a function that returns the
+keyword arguments of the call, for a method after the object that it belongs to. What has no
+arguments of its own to try stands in `NOT_WALKED`, with the reason.
+"""
+
+import atexit
+import functools
+import shutil
+import tempfile
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+
+import iirl_opt as iirl
+from iirl_opt import certificate, claims, plot, solver, testing
+
+ROOMS = {"": iirl, "certificate": certificate, "solver": solver, "testing": testing}
+ROOMS |= {"claims": claims, "plot": plot}
+
+WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
+GAME = iirl.TwoAgentMDP(WEIGHTS, "1/2")
+ONE_STATE = iirl.TwoAgentMDP([[[[1], [1]], [[1], [1]]]], "1/2")
+PI1, PI2 = np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+JOINT = np.einsum("sa,sb->sab", PI1, PI2)
+R, OTHER, WIDE = np.array([0.0, 1.0]), np.array([2.0, 1.0]), np.arange(8.0).reshape(2, 2, 2)
+Q = np.array([[0.25, 1.0], [0.5, 0.25]])
+ROWS = np.array([[1.0, -2.0], [-1.0, 3.0]])
+UNIT = np.array([0.25, 0.75])
+CLAIM = claims.Claim("n", "p", "s", lambda: None, lambda at: True)
+STEPS = [(0, 0, 1), (1, 0, 0)]
+
+
+@functools.cache
+def made(what):
+    """Return an object that several calls share; made when the first of them is walked."""
+    return {
+        "mdp": lambda: GAME.follower_mdp(PI1),
+        "problem": lambda: iirl.CommitmentProblem(GAME, R),
+        "greedy": lambda: iirl.CommitmentProblem(GAME, R, iirl.EpsilonGreedyFollower(0.2)),
+        "one state": lambda: iirl.CommitmentProblem(
+            ONE_STATE, [[[1.0, 0.0], [0.0, 1.0]]], iirl.OptimalFollower("first")
+        ),
+        "response": lambda: iirl.OptimalFollower().respond(GAME, PI1, R),
+        "feasible": lambda: iirl.FeasibleRewards(GAME).observe(PI1, made("response")),
+        "observation": lambda: iirl.observe(GAME, PI1, made("response")),
+        "trajectory": lambda: iirl.record_trajectory(GAME, PI1, STEPS),
+        "centre": lambda: iirl.analytic_centre(ROWS),
+        "grid": lambda: iirl.grid_game("S.\n.1", discount="1/2", prizes={"1": 1}),
+        "learner": lambda: iirl.InteractiveIRL(GAME),
+        "active": lambda: iirl.ActiveIRL(GAME),
+        "protocol": lambda: iirl.VerificationProtocol(GAME, R),
+        "fixed": lambda: iirl.FixedEnvironment(made("learner")),
+        "strict": lambda: iirl.strict_environment([0, 1, 1, 2], "1/2", "1/8", rational=True),
+        "mazelike": lambda: made("strict").game,
+        "report": lambda: iirl.verify_affine(
+            [0, 1, 1, 2],
+            made("strict"),
+            iirl.policy_iteration(made("strict").mdp, [0, 1, 1, 2]).policy,
+        ),
+        "evidence": lambda: iirl.Evidence(GAME).observe(made("trajectory")),
+        "posterior": lambda: iirl.Posterior(made("evidence")),
+        "chains": lambda: iirl.sample(made("posterior"), 20, chains=2, thin=2, fast=False),
+        "bayesian": lambda: iirl.BayesianInteractiveIRL(GAME, proposals=20, thin=2, fast=False),
+        "measure": lambda: iirl.OccupancyMeasure(GAME),
+        "best": lambda: made("measure").maximise(R),
+        "pruned": lambda: iirl.prune(GAME),
+        "search": lambda: iirl.enumerate_commitments(made("problem")),
+        "bound": lambda: iirl.regret_bound(made("feasible"), PI1),
+        "condition": lambda: iirl.convergence_condition(GAME, R),
+        "proof": lambda: certificate.policy_improvement(GAME, R, JOINT, best_joint()),
+        "folder": folder,
+        "side": lambda: certificate.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
+    }[what]()
+
+
+def best_joint():
+    return iirl.policy_iteration(GAME, R).policy.reshape(GAME.shape)
+
+
+def folder():
+    """Return a new folder with one saved game, one proof and a file of claims."""
+    path = Path(tempfile.mkdtemp(prefix="arguments"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    iirl.save_game(GAME, path / "game.npz")
+    made("proof").save(path / "proof.json")
+    (path / "claims.py").write_text("claims = []\n")
+    return path
+
+
+def solved_program():
+    problem = small_program()
+    iirl.solve(problem)
+    return problem
+
+
+def small_program():
+    x = cp.Variable(2, name="x")
+    return cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])
+
+
+def rule(ties="first"):
+    return iirl.OptimalFollower(ties)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def environment(**more):
+    return lambda: dict(reward=[0, 1, 1, 2], discount="1/2", **more)
+
+
+def on(what, **arguments):
+    """Return the baseline of a method of an object that is made when it is needed."""
+    return lambda: (made(what), {k: v() if callable(v) else v for k, v in arguments.items()})
+
+
+def problem_and(**arguments):
+    return lambda: dict(problem=made("problem"), **arguments)
+
+
+def rows_of(program):
+    return dict(constraints=program.constraints, variable=program.variables()[0])
+
+
+def live(**arguments):
+    """Return the baseline of a method that changes its program: a new one each time."""
+    numbers = [1.0, 2.0], np.eye(2), [1.0, 1.0], [np.inf, np.inf]
+    return lambda: (iirl.LiveProgram(*numbers), dict(arguments))
+
+
+def respond(follower):
+    return lambda: (follower, dict(game=GAME, pi1=PI1, reward=R, rng=rng()))
+
+
+def answer(follower):
+    return lambda: (follower, dict(q=Q, tolerance=1e-9, rng=rng()))
+
+
+def choose(choice):
+    return lambda: (choice, dict(feasible=made("feasible"), rng=rng(), solver=iirl.HiGHS()))
+
+
+def expression():
+    return cp.Variable(2)
+
+
+PROPORTIONAL = iirl.ProportionalFollower(np.exp)
+FOLLOWERS = {
+    "OptimalFollower": iirl.OptimalFollower(),
+    "EpsilonGreedyFollower": iirl.EpsilonGreedyFollower(0.2),
+    "BoltzmannFollower": iirl.BoltzmannFollower(1.0),
+    "ProportionalFollower": PROPORTIONAL,
+}
+CHOICES = {
+    "AnalyticCentre": iirl.AnalyticCentre(),
+    "ChebyshevCentre": iirl.ChebyshevCentre(),
+    "HitAndRunMean": iirl.HitAndRunMean(n=2),
+    "MeanOfVertices": iirl.MeanOfVertices(n=1),
+    "RandomVertex": iirl.RandomVertex(),
+    "MaxMargin": iirl.MaxMargin(),
+    "MaximumEntropy": iirl.MaximumEntropy(),
+    "RandomReward": iirl.RandomReward(),
+}
+
+GAMES = {
+    "MDP": lambda: dict(kernel=np.ones((2, 2, 2), int), discount="1/2", start=[1, 1]),
+    "MDP.chain": on("mdp", policy=PI2),
+    "TwoAgentMDP": lambda: dict(kernel=np.array(WEIGHTS), discount="1/2", start=[1, 1]),
+    "TwoAgentMDP.check_follower_policy": lambda: (GAME, dict(pi2=PI2)),
+    "TwoAgentMDP.check_leader_policy": lambda: (GAME, dict(pi1=PI1)),
+    "TwoAgentMDP.follower_mdp": lambda: (GAME, dict(pi1=PI1)),
+    "TwoAgentMDP.follower_policy": lambda: (GAME, dict(choices={"*": 0})),
+    "TwoAgentMDP.leader_policy": lambda: (GAME, dict(choices={"*": 0})),
+    "TwoAgentMDP.joint_chain": lambda: (GAME, dict(pi1=PI1, pi2=PI2)),
+    "TwoAgentMDP.single_agent": lambda: (GAME, dict(mdp=made("mdp"))),
+    "absorbing_states": lambda: dict(game=GAME),
+    "check_policy": lambda: dict(policy=PI1, shape=(2, 2)),
+    "communicating_classes": lambda: dict(game=GAME),
+    "dead_ends": lambda: dict(game=GAME, reward=R),
+    "deterministic_policy": lambda: dict(actions=[0, 1], n_actions=2),
+    "evaluate": lambda: dict(model=GAME, reward=R, policy=JOINT),
+    "exact_optimum": lambda: dict(game=GAME, reward=R, pi1=PI1),
+    "from_networkx": lambda: dict(graph=iirl.to_networkx(GAME), discount="1/2"),
+    "grid_game": lambda: dict(text="S.\n.1", discount="1/2", prizes={"1": 1}),
+    "GridGame.render": lambda: (
+        made("grid"),
+        dict(leader=iirl.uniform_policy(8, 6), follower=iirl.uniform_policy(8, 4)),
+    ),
+    "joint_policy": lambda: dict(pi1=PI1, pi2=PI2),
+    "load_game": lambda: dict(path=made("folder") / "game.npz"),
+    "maze_maker": lambda: dict(size=2, prizes={1: 1}),
+    "mix": lambda: dict(policies=[PI1, PI2], weights=[0.5, 0.5]),
+    "modified_policy_iteration": lambda: dict(model=GAME, reward=R),
+    "policy_iteration": lambda: dict(model=GAME, reward=R, start=[0, 1]),
+    "prune": lambda: dict(game=GAME),
+    "Pruned.extend": on("pruned", array=R, fill=0.0),
+    "Pruned.restrict": on("pruned", array=R),
+    "random_deterministic_policy": lambda: dict(n_states=2, n_actions=2, rng=rng()),
+    "random_game": lambda: dict(n_states=3, n_leader_actions=2, n_follower_actions=2, seed=0),
+    "random_policy": lambda: dict(n_states=2, n_actions=2, rng=rng()),
+    "reachable": lambda: dict(game=GAME, pi1=PI1, pi2=PI2),
+    "save_game": lambda: dict(game=GAME, path=made("folder") / "new.npz"),
+    "split": lambda: dict(joint=JOINT),
+    "tie_tolerance": lambda: dict(reward=R, discount=0.5),
+    "to_networkx": lambda: dict(game=GAME),
+    "uniform_policy": lambda: dict(n_states=2, n_actions=2),
+}
+
+SEEN = {
+    **{f"{name}.respond": respond(follower) for name, follower in FOLLOWERS.items()},
+    **{f"{name}.answer": answer(follower) for name, follower in FOLLOWERS.items()},
+    "BoltzmannFollower": lambda: dict(beta=1.0),
+    "BoltzmannFollower.log_answer": lambda: (FOLLOWERS["BoltzmannFollower"], dict(q=Q)),
+    "BoltzmannFollower.log_respond": lambda: (
+        FOLLOWERS["BoltzmannFollower"],
+        dict(game=GAME, pi1=PI1, reward=R),
+    ),
+    "EpsilonGreedyFollower": lambda: dict(epsilon=0.2),
+    "OptimalFollower": dict,
+    "OptimalFollower.among": lambda: (rule(), dict(optimal=Q > 0.3, rng=rng())),
+    "EpsilonGreedyFollower.among": lambda: (
+        FOLLOWERS["EpsilonGreedyFollower"],
+        dict(optimal=Q > 0.3, rng=rng()),
+    ),
+    "ProportionalFollower": lambda: dict(f=np.exp),
+    "ProportionalFollower.weights": lambda: (PROPORTIONAL, dict(q=Q)),
+    "best_responses": lambda: dict(game=GAME, pi1=PI1, reward=R),
+    "observe": lambda: dict(game=GAME, pi1=PI1, response=made("response")),
+    "record_trajectory": lambda: dict(game=GAME, pi1=PI1, steps=STEPS),
+    "sample_trajectory": lambda: dict(game=GAME, pi1=PI1, pi2=PI2, rng=rng()),
+}
+
+PLANNING = {
+    "CommitmentProblem": lambda: dict(game=GAME, reward=R),
+    "CommitmentProblem.answer": on("problem", q=Q, own=Q),
+    "CommitmentProblem.replies": on("problem", policies=PI1[None]),
+    "CommitmentProblem.reply": on("problem", pi1=PI1),
+    "CommitmentProblem.values_of": on("problem", actions=[[0, 1]]),
+    "Search.policy": on("search", n_actions=2),
+    "approximate_value_iteration": problem_and(),
+    "branch_and_bound": problem_and(),
+    "dominance": problem_and(),
+    "enumerate_commitments": problem_and(),
+    "grid_check": problem_and(resolution=2),
+    "improve_stochastic": problem_and(pi1=PI1, steps=3, random_starts=0),
+    "joint_leader_policy": problem_and(),
+    "misspecification_loss": problem_and(assumed=iirl.BoltzmannFollower(1.0)),
+    "start_gradient": lambda: dict(
+        problem=iirl.CommitmentProblem(GAME, R, iirl.BoltzmannFollower(1.0)), pi1=PI1
+    ),
+    "value_bounds": problem_and(),
+    "value_of_information": problem_and(followers=[rule(), rule("last")], weights=[0.5, 0.5]),
+    "AdmissibleCommitment": lambda: dict(game=GAME, reward=R, restrictions={}),
+    "AdmissibleCommitment.solve": lambda: (iirl.AdmissibleCommitment(GAME, R, {}), {}),
+    "DeterministicCommitment": problem_and(),
+    "DeterministicCommitment.expected": lambda: (
+        iirl.DeterministicCommitment(made("problem")),
+        dict(quantity=R),
+    ),
+    "DeterministicCommitment.program": lambda: (
+        iirl.DeterministicCommitment(made("problem")),
+        dict(subject_to=[]),
+    ),
+    "DeterministicCommitment.solve": lambda: (
+        iirl.DeterministicCommitment(made("problem")),
+        dict(subject_to=[]),
+    ),
+    "MixedCommitment": lambda: dict(problem=made("one state")),
+    "MixedCommitment.solve": lambda: (iirl.MixedCommitment(made("one state")), {}),
+    "StackelbergCommitment": lambda: dict(game=GAME, reward=R),
+    "StackelbergCommitment.expected": lambda: (
+        iirl.StackelbergCommitment(GAME, R),
+        dict(quantity=R),
+    ),
+    "StackelbergCommitment.problem": lambda: (
+        iirl.StackelbergCommitment(GAME, R),
+        dict(subject_to=[]),
+    ),
+    "StackelbergCommitment.solve": lambda: (iirl.StackelbergCommitment(GAME, R), {}),
+    "commit": lambda: dict(game=GAME, reward=R),
+    "OccupancyMeasure": lambda: dict(game=GAME),
+    "OccupancyMeasure.expected": on("measure", quantity=R),
+    "OccupancyMeasure.hold_leader": on("measure", pi1=PI1),
+    "OccupancyMeasure.maximise": on("measure", reward=R, subject_to=[]),
+    "OccupancyMeasure.program": on("measure", reward=R, subject_to=[]),
+    "OccupancySolution.split": on("best"),
+    "budget": lambda: dict(expected=made("measure").expected(R), limit=0.5, name="hazard"),
+}
+
+REWARDS = {
+    "AffineClass": lambda: dict(reward=R),
+    "AffineClass.constraints": lambda: (iirl.AffineClass(R), dict(x=expression())),
+    "AffineClass.contains": lambda: (iirl.AffineClass(R), dict(x=R)),
+    "FeasibleRewards": lambda: dict(game=GAME),
+    "FeasibleRewards.add": on("feasible", observation=lambda: made("observation")),
+    "FeasibleRewards.chebyshev_centre": on("feasible"),
+    "FeasibleRewards.constraints": on("feasible", r=expression),
+    "FeasibleRewards.contains": on("feasible", reward=R),
+    "FeasibleRewards.count_rows": on("feasible"),
+    "FeasibleRewards.dimension": on("feasible"),
+    "FeasibleRewards.explain_infeasibility": on("feasible"),
+    "FeasibleRewards.explicit_rows": on("feasible"),
+    "FeasibleRewards.is_informative": on("feasible"),
+    "FeasibleRewards.lifted": on("feasible", r=expression),
+    "FeasibleRewards.max_margin": on("feasible"),
+    "FeasibleRewards.maximise": on("feasible", objective=R),
+    "FeasibleRewards.nearest": on("feasible", reward=R),
+    "FeasibleRewards.observe": on("feasible", pi1=PI1, response=PI2),
+    "FeasibleRewards.outer_rows": on("feasible", points=np.array([UNIT])),
+    "FeasibleRewards.program": on("feasible", objective=R),
+    "FeasibleRewards.random_vertex": on("feasible", rng=rng),
+    "FeasibleRewards.sample": on("feasible", n=1, rng=rng, thin=1, burn=0),
+    "FeasibleRewards.slack": on("feasible", reward=R),
+    "FeasibleRewards.violations": on("feasible", reward=R),
+    "FeasibleRewards.widths": on("feasible", directions=np.eye(2)[:1]),
+    "RewardBox": dict,
+    "RewardBox.constraints": lambda: (iirl.RewardBox(), dict(r=expression())),
+    "RewardSimplex.constraints": lambda: (iirl.RewardSimplex(), dict(r=expression())),
+    "Centre.depth": on("centre", rows=ROWS),
+    "Centre.spread": on("centre", n=2, rng=rng),
+    "ConvergenceCondition.check": on("condition"),
+    "ConvergenceCondition.pi1": on("condition", k=0),
+    "RegretBound.check": on("bound"),
+    "VerificationProtocol": lambda: dict(game=GAME, hypothesis=R),
+    "VerificationProtocol.tell": on("protocol", response=PI2, pi1=PI1),
+    "affine_distance": lambda: dict(first=R, second=OTHER),
+    "affine_halfspaces": lambda: dict(reward=R),
+    "analytic_centre": lambda: dict(rows=ROWS),
+    "certified": lambda: dict(feasible=made("feasible"), pi1=PI1, delta=0.1),
+    "certify": lambda: dict(answer=made("report")),
+    "convergence_condition": lambda: dict(game=GAME, truth=R),
+    "ideal_environment": environment(),
+    "identify": lambda: dict(feasible=made("feasible"), hypothesis=R),
+    "prove_inclusion": lambda: dict(feasible=made("feasible"), halfspaces=ROWS),
+    "realise": lambda: dict(game=made("mazelike"), environment=made("strict")),
+    "regret_bound": lambda: dict(feasible=made("feasible"), pi1=PI1),
+    "satisfies_condition_b": lambda: dict(game=GAME),
+    "strict_environment": environment(epsilon=0.1),
+    "verify_affine": lambda: dict(
+        hypothesis=[0, 1, 1, 2],
+        environment=made("strict"),
+        response=iirl.policy_iteration(made("strict").mdp, [0, 1, 1, 2]).policy,
+    ),
+    "worst_regret": lambda: dict(feasible=made("feasible"), pi1=PI1),
+}
+
+LEARNING = {
+    **{f"{name}.choose": choose(choice) for name, choice in CHOICES.items()},
+    "AnalyticCentre": dict,
+    "ChebyshevCentre": dict,
+    "HitAndRunMean": dict,
+    "MaxMargin": dict,
+    "MaximumEntropy": dict,
+    "MeanOfVertices": dict,
+    "RandomVertex": dict,
+    "ActiveIRL": lambda: dict(game=GAME),
+    "ActiveIRL.certified": on("active", delta=0.1),
+    "ActiveIRL.regret": on("active"),
+    "ActiveIRL.tell": on("active", response=PI2, pi1=PI1),
+    "InteractiveIRL": lambda: dict(game=GAME),
+    "InteractiveIRL.tell": on("learner", response=PI2, pi1=PI1),
+    "FixedEnvironment": lambda: dict(learner=made("learner")),
+    "FixedEnvironment.tell": on("fixed", response=PI2, pi1=PI1),
+    "indistinguishable": lambda: dict(game=GAME, first=R, second=OTHER),
+    "interact": lambda: dict(learner=made("learner"), truth=R, episodes=1),
+    "one_answer": lambda: dict(game=GAME, reward=R),
+    "regret": lambda: dict(game=GAME, truth=R, history=[made("observation")]),
+}
+
+BAYESIAN = {
+    "BoltzmannFamily.follower": lambda: (iirl.BoltzmannFamily(), dict(parameter=1.0)),
+    "BoltzmannFamily.log_answer": lambda: (iirl.BoltzmannFamily(), dict(q=Q, parameter=1.0)),
+    "EpsilonGreedyFamily.follower": lambda: (iirl.EpsilonGreedyFamily(), dict(parameter=0.2)),
+    "EpsilonGreedyFamily.log_answer": lambda: (
+        iirl.EpsilonGreedyFamily(),
+        dict(q=Q, parameter=0.2),
+    ),
+    "BayesianInteractiveIRL": lambda: dict(game=GAME, proposals=20, thin=2, fast=False),
+    "BayesianInteractiveIRL.tell": on("bayesian", response=lambda: made("trajectory"), pi1=PI1),
+    "Chains.normalised": on("chains", how="min"),
+    "Chains.pick": on("chains", rng=rng),
+    "DirichletPrior": dict,
+    "DirichletPrior.draw": lambda: (iirl.DirichletPrior(), dict(n_states=2, rng=rng())),
+    "DirichletPrior.log_density": lambda: (iirl.DirichletPrior(), dict(reward=UNIT)),
+    "DirichletPrior.shape": lambda: (iirl.DirichletPrior(), dict(n_states=2)),
+    "DirichletProposal": dict,
+    "Evidence": lambda: dict(game=GAME),
+    "Evidence.count": on("evidence", pi1=PI1, counts=np.ones((2, 2))),
+    "Evidence.observe": on("evidence", seen=lambda: made("trajectory")),
+    "Evidence.respond": on("evidence", pi1=PI1, response=PI2),
+    "GammaPrior": lambda: dict(shape=1.0, rate=1.0),
+    "GammaPrior.draw": lambda: (iirl.GammaPrior(1.0, 1.0), dict(rng=rng())),
+    "GammaPrior.log_density": lambda: (iirl.GammaPrior(1.0, 1.0), dict(parameter=1.0)),
+    "GammaProposal": dict,
+    "Hamiltonian": dict,
+    "Known": lambda: dict(value=1.0),
+    "Known.draw": lambda: (iirl.Known(1.0), dict(rng=rng())),
+    "Known.log_density": lambda: (iirl.Known(1.0), dict(parameter=1.0)),
+    "Posterior": lambda: dict(evidence=made("evidence")),
+    "Posterior.action_values": on("posterior", reward=UNIT),
+    "Posterior.bank": on("posterior", reward=UNIT),
+    "Posterior.gradient": on("posterior", reward=UNIT, beta=1.0),
+    "Posterior.log_density": on("posterior", reward=UNIT, parameter=1.0),
+    "Posterior.log_likelihood": on("posterior", reward=UNIT, parameter=1.0),
+    "ReflectedStep": dict,
+    "SimplexWalk": dict,
+    "SimplexWalk.snap": lambda: (iirl.SimplexWalk(), dict(reward=UNIT)),
+    "UniformPrior": dict,
+    "UniformPrior.draw": lambda: (iirl.UniformPrior(), dict(rng=rng())),
+    "UniformPrior.log_density": lambda: (iirl.UniformPrior(), dict(parameter=0.5)),
+    "exponential_prior": dict,
+    "interact_bayesian": lambda: dict(learner=made("bayesian"), truth=R, episodes=1),
+    "sample": lambda: dict(
+        posterior=made("posterior"), proposals=4, chains=1, fast=False, start=[(UNIT, 1.0)]
+    ),
+    "sampling": lambda: dict(posterior=made("posterior"), proposals=4, chains=1, fast=False),
+}
+
+SOLVERS = {
+    "HiGHS": dict,
+    "Clarabel": dict,
+    "Named": lambda: dict(name="SCIPY"),
+    "LiveProgram": lambda: dict(
+        objective=[1.0, 2.0], matrix=np.eye(2), row_lower=[1.0, 1.0], row_upper=[np.inf, 2.0]
+    ),
+    "LiveProgram.add_columns": live(objective=[1.0], matrix=[[1.0], [0.0]]),
+    "LiveProgram.add_rows": live(matrix=[[1.0, 1.0]], row_lower=[0.0], row_upper=[9.0]),
+    "LiveProgram.change_objective": live(objective=[1.0, 2.0]),
+    "LiveProgram.change_rows": live(row_lower=[0.0, 0.0], row_upper=[3.0, 3.0]),
+    "LiveProgram.of": lambda: (iirl.LiveProgram, dict(problem=small_program())),
+    "LiveProgram.remove_columns": live(which=[0]),
+    "LiveProgram.solve": live(),
+    "solve": lambda: dict(problem=small_program()),
+    "linear_rows": lambda: rows_of(small_program()),
+    "write_program": lambda: dict(problem=small_program(), path=made("folder") / "new.mps"),
+}
+
+PROOFS = {
+    "SparseRows.fits": lambda: (certificate.SparseRows.of(ROWS, 2), dict(n_rows=2, width=2)),
+    "SparseRows.of": lambda: (certificate.SparseRows.of(ROWS, 2), dict(rows=ROWS, width=2)),
+    "SparseRows.row": lambda: (certificate.SparseRows.of(ROWS, 2), dict(index=0)),
+    "Instance.of": lambda: (certificate.Instance.of(GAME), dict(game=GAME)),
+    "Certificate.save": on("proof", path=lambda: made("folder") / "new.json"),
+    "Certificate.from_json": on("proof", text=lambda: made("proof").to_json()),
+    "certificate.affine_halfspaces": lambda: dict(reward=R),
+    "angle_bound": lambda: dict(
+        environment=made("strict").mdp,
+        reward=[0, 1, 1, 2],
+    ),
+    "cone_halfspaces": lambda: dict(reward=R, tan="1/10"),
+    "inclusion": lambda: dict(game=GAME, observations=[made("observation")], halfspaces=[[-1, 1]]),
+    "class_inclusion": lambda: dict(game=GAME, observations=[made("observation")], reward=[0, 1]),
+    "optimality": lambda: dict(game=GAME, reward=R, policy=best_joint()),
+    "infeasibility": lambda: dict(game=GAME, side=made("side")),
+    "commitment_bound": lambda: dict(problem=made("problem"), gap=1e-6),
+    "Side": lambda: dict(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
+    "policy_improvement": lambda: dict(game=GAME, reward=R, old=JOINT, new=best_joint()),
+    "read_certificate": lambda: dict(source=made("folder") / "proof.json"),
+    "violation": lambda: dict(
+        game=GAME, observation=made("observation"), reward=OTHER, state=0, action=0
+    ),
+    "witness": lambda: dict(
+        game=GAME, observations=[made("observation")], reward=R, halfspace=[1.0, -1.0]
+    ),
+}
+
+TESTING = {
+    "assert_certificate": lambda: dict(certificate=made("proof")),
+    "assert_kkt": lambda: dict(problem=solved_program()),
+    "assert_policy": lambda: dict(policy=PI1, where=GAME),
+    "followers": dict,
+    "games": dict,
+    "mdps": dict,
+    "observations": lambda: dict(game=GAME),
+    "policies": lambda: dict(game=GAME),
+    "rewards": lambda: dict(game=GAME),
+    "trajectories": lambda: dict(game=GAME),
+    "Claim": lambda: dict(
+        name="n", place="p", statement="s", instances=lambda: None, predicate=lambda at: True
+    ),
+    "Claim.decide": lambda: (CLAIM, dict(instance=1)),
+    "read_claims": lambda: dict(path=made("folder") / "claims.py"),
+    "untried": lambda: dict(evidence="none"),
+    "describe": lambda: dict(instance=GAME),
+    "boundary_rewards": lambda: dict(rows=ROWS, inside=[1.0, 0.4]),
+    "tied_rewards": lambda: dict(game=GAME),
+    "run_claims": lambda: dict(claims=[], examples=1),
+}
+
+# What is public, but takes nothing from a user: by the pattern of its name, and why.
+NOT_WALKED = {
+    r"(Ball|Centre|Chains|Commitment|Dominance|Environment|Episode|Identification|Information|"
+    r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
+    r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|Violation|WorstRegret|"
+    r"\w+Solution|Approximation|BayesianEpisode|Chosen|CommunicatingClass|ConvergenceCondition|"
+    r"Diagnostics|DistinctRows|Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
+        "a record: the library makes it, its constructor stores what it is given"
+    ),
+    r"(AngleBound|ClassInclusion|CommitmentBound|Inclusion|Infeasibility|Instance|Optimality|"
+    r"PolicyImprovement|SparseRows|Violation|Witness)": (
+        "the data of a certificate: whatever they are, `check` says whether they prove the claim"
+    ),
+    r"\w+\.(shares|matches|combined|paid|proved|halfspaces|missed|exact|read|entries|times|transposed|"
+    r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|code)": (
+        "of the makers and the checker of proofs, or of the engine of chains; not for users"
+    ),
+    r"(legend_below|panels|plot_\w+|save)": "draws what the library returns",
+    r"ContradictionWarning": "a warning",
+}
+
+CALLS = GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING
