@@ -87,7 +87,6 @@ def INSTANCES(name: str, value: Any) -> Any:
 
 
 @checked(
-    floor=between(0, 1, "(]"),
     name=TEXT,
     place=TEXT,
     statement=TEXT,
