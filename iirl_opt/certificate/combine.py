@@ -45,12 +45,12 @@ ROUGH = Fraction(1, 10**5)
 
 def HALFSPACES(name: str, value: Any) -> Any:
     """Return half-spaces as they are given, sparse rows or an array of finite numbers."""
-    return value if isinstance(value, SparseRows) else kept(array_of_floats(2))(name, value)
+    return value if isinstance(value, SparseRows) else kept(array_of_floats(1, 2))(name, value)
 
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation), 1),
+    observations=each(is_a(Observation)),
     halfspaces=HALFSPACES,
     multipliers=each(kept(array_of_floats())),
 )
@@ -119,7 +119,7 @@ def _balanced(h: Vector) -> Vector:
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation), 1),
+    observations=each(is_a(Observation)),
     reward=unmasked(InvalidReward),
     multipliers=each(kept(array_of_floats())),
 )

@@ -257,7 +257,7 @@ def violation(
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation), 1),
+    observations=each(is_a(Observation)),
     reward=REWARD,
     halfspace=kept(array_of_floats(1, 3)),
 )
