@@ -47,7 +47,7 @@ from iirl_opt.planning.iteration import (
     Evaluated,
     accepted_change,
     approximate_value_iteration,
-    check_repeatable,
+    check_local,
     evaluated,
 )
 from iirl_opt.planning.problem import PROBLEM, CommitmentProblem
@@ -150,8 +150,7 @@ def improve_stochastic(
     Raises
     ------
     InvalidArgument
-        A follower that is not local or that breaks ties at random without a seed; numbers that make
-        no sense.
+        A follower that is not local; numbers that make no sense.
     InvalidPolicy
         A start that is no policy or plays what the problem forbids (named).
 
@@ -160,7 +159,7 @@ def improve_stochastic(
     A round over edges evaluates 80 commitments an edge and 40 more a jump, with the dense kernel:
     for small games.
     """
-    check_repeatable(problem)
+    check_local(problem)
     given = approximate_value_iteration(problem).policy if pi1 is None else pi1
     begun = evaluated(problem, given)
     outside = begun.policy.astype(bool) & ~problem.allowed
@@ -238,7 +237,7 @@ def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
 
     **Cost** arithmetic: every commitment of the grid is evaluated.
     """
-    check_repeatable(problem)
+    check_local(problem)
     per_state = [math.comb(resolution + n - 1, n - 1) for n in problem.allowed.sum(axis=1).tolist()]
     total = math.prod(per_state)
     if total > LARGEST_GRID:
@@ -314,7 +313,7 @@ def _search_edges(
     problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
 ) -> tuple[Array, int, None]:
     """Return where searches along the edges to single actions lead, and their number of rounds."""
-    value = float(_start_values(problem, policy[None])[0])
+    value = float((problem.assess_policies(policy[None]).lower @ problem.game.start)[0])
     free = problem.allowed & (problem.allowed.sum(axis=1, keepdims=True) > 1)
     for made in range(steps):
         before = value
@@ -341,8 +340,9 @@ def _search_edge(
     def look(points: Array) -> tuple[Array, Array]:
         stack = np.repeat(policy[None], len(points), axis=0)
         stack[:, s] = (1 - points[:, None]) * policy[s] + points[:, None] * target
-        response, values = problem.replies(stack)
-        return response, values @ problem.game.start
+        found = problem.assess_policies(stack)
+        # The least that is sure: a tie that rounding makes is no place to stop at.
+        return found.response, found.lower @ problem.game.start
 
     points = np.linspace(0, 1, EDGE_PARTS + 1)
     plays, scores = look(points)

@@ -23,10 +23,14 @@ maximum is one of B thresholds in the sorted w, and all are tried.
 
 **Validity.** Let T be the leader's evaluation operator of a commitment π1 in the box and U the
 optimistic one. Its true answer is compatible, so ``T w ≤ U w`` for every w; both are monotone
-γ-contractions, hence ``V_π1 = T^∞ w ≤ U^∞ w``. And from ``U w ≤ w + δ`` follows
-``U^∞ w ≤ w + δ/(1−γ)``: whatever w the iteration ends with, its recomputed residual makes it valid.
-The same holds for h_lo and h_hi. A box that is one commitment has its value as bound (except where
-a mixing rule meets a tie that is not sure).
+γ-contractions, hence ``V_π1 = T^∞ w ≤ U^∞ w``, and ``U^∞ w ≤ w`` follows from ``U w ≤ w``: whatever
+w the iteration ends with is raised a little, and that inequality is checked, with what rounding may
+do to U on the side of safety. A penalty beyond a state's reach has no part in it. The same holds of
+h_lo and h_hi. A box that is one commitment has its value as bound (except where a mixing rule meets
+a tie that is not sure).
+
+Values here are *centred*, those of rewards less a constant (`CommitmentProblem.centre`), but for
+those of `value_bounds`.
 """
 
 from __future__ import annotations
@@ -43,6 +47,7 @@ from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower, LocalFollower, ProportionalFollower
 from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
+from iirl_opt.planning.stacked import UNIT, solved
 
 __all__ = ["BoundedFollower", "Box", "Relaxation", "ValueBounds", "bounded", "value_bounds"]
 
@@ -51,11 +56,11 @@ Mask = NDArray[np.bool_]
 # Newton steps before plain value iteration, and steps in all; both only cost tightness.
 NEWTON, STEPS = 25, 200
 
-# An iteration ends at changes below this share of the values.
-ROUNDING = 256 * float(np.finfo(float).eps)
+# An f is seen to decrease by a fall above this share of its values.
+ROUNDING = 256 * UNIT
 
-# What rounding may do to an action value, as a share of the values.
-MARGIN = 32 * float(np.finfo(float).eps)
+# Tries to raise the end of an iteration to a bound, before the bound that needs no luck.
+RAISES = 4
 
 # Boltzmann weights, the largest being 1, are raised to this, which keeps quotients defined.
 FLOOR = 1e-280
@@ -184,9 +189,15 @@ class Relaxation:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """The least and the largest value that the follower's reward can make."""
-        theirs, left = self.problem.full_follower_reward, 1 - self.problem.game.discount
-        return float(theirs.min() / left), float(theirs.max() / left)
+        """The least and the largest centred value that the follower's reward can make."""
+        theirs, left = self.problem.centred_follower_reward, self.problem.arithmetic.left
+        low, high = float(theirs.min() / left), float(theirs.max() / left)
+        return low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
+
+    @cached_property
+    def _absolute(self) -> float:
+        """What the follower's centred values are short of."""
+        return self.problem.answers.offset
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
@@ -203,6 +214,13 @@ class Relaxation:
         return rewards, np.ascontiguousarray(rows.reshape(-1, p.game.n_states).T)
 
     @cached_property
+    def _unlike(self) -> Mask:
+        """Where (S, A, R, B) reference and answer differ in row or reward."""
+        alike = self.problem.alike
+        unlike = alike[:, :, None] != alike[..., None]
+        return np.asarray(unlike[:, :, : self._pairs[0].shape[2]])
+
+    @cached_property
     def refusal(self) -> str | None:
         """Why the follower's answers cannot be bounded, or None."""
         follower = self.problem.follower
@@ -212,7 +230,7 @@ class Relaxation:
             return None
         if not isinstance(follower, ProportionalFollower):
             return f"is {follower!r}, which declares no bounds on its answers"
-        grid = np.linspace(*self._range, GRID)
+        grid = np.linspace(*self._range, GRID) + self._absolute
         with np.errstate(all="ignore"):
             weights = follower.weights(grid)
         falls = np.diff(weights) < -ROUNDING * np.abs(weights[1:])
@@ -241,24 +259,29 @@ class Relaxation:
         h_hi = self._follower(mask, None if warm is None else warm.h_hi)
         if warm is not None:
             h_lo, h_hi = np.maximum(h_lo, warm.h_lo), np.minimum(h_hi, warm.h_hi)
-        return np.minimum(h_lo, h_hi), np.maximum(h_lo, h_hi)  # rounding may have swapped them
+        return h_lo, h_hi
 
     def action_values(self, values: Array) -> Array:
         """Return the follower's action values (N, S, A, B) above its values (N, S)."""
-        return self._q(values, self.problem.full_follower_reward)
+        return self._q(values, self.problem.centred_follower_reward)
 
     def _q(self, values: Array, reward: Array) -> Array:
         """Return ``reward + γ P values`` for values (N, S): (N, S, A, B)."""
         products = (values @ self._flat).reshape(len(values), *self.problem.game.shape)
-        return np.asarray(reward + self.problem.game.discount * products)
+        return np.asarray(reward + self.problem.arithmetic.discount * products)
+
+    def _noise(self, values: Array, reward: Array) -> Array:
+        """Return what rounding does to `_q` at most."""
+        return self.problem.arithmetic.unit * self._q(abs(values), abs(reward))
 
     def _follower(self, mask: Mask, warm: Array | None, least: bool = False) -> Array:
         """Return an upper bound (N, S) on the follower's values, or a lower one."""
         n, states = np.arange(len(mask))[:, None], np.arange(mask.shape[1])
-        reward, kernel = self.problem.full_follower_reward, self.problem.kernel
+        reward, kernel = self.problem.centred_follower_reward, self.problem.kernel
 
-        def improve(values: Array) -> tuple[Array, Array, Array]:
-            q = self.action_values(values)
+        def improve(values: Array) -> tuple[Array, Array]:
+            noise = self._noise(values, reward)
+            q = self.action_values(values) + (-noise if least else noise)
             if least and self.stochastic:
                 worst = np.where(mask[..., None], q, np.inf)
                 b = worst.min(axis=2).argmax(axis=-1)
@@ -271,14 +294,12 @@ class Relaxation:
                     else np.where(mask, best, -np.inf).argmax(axis=-1)
                 )
                 b = q[n, states, a].argmax(axis=-1)
-            return q[n, states, a, b], kernel[states, a, b], reward[states, a, b]
+            return q[n, states, a, b], kernel[states, a, b]
 
         start = np.zeros(mask.shape[:2]) if warm is None else warm
-        values, change = self._iterate(improve, start)
         low, high = self._range
-        if least:
-            return np.maximum(values + self._beyond(change, -1), low)
-        return np.minimum(values + self._beyond(change, 1), high)
+        values = self._bounded(improve, start, -1.0 if least else 1.0)
+        return np.maximum(values, low) if least else np.minimum(values, high)
 
     def _leader(
         self,
@@ -291,68 +312,74 @@ class Relaxation:
     ) -> Box:
         """Return the boxes with the bound w_hi on the values of ``sign`` times the reward."""
         n, states = np.arange(len(mask))[:, None], np.arange(mask.shape[1])
-        reward, kernel = sign * self.problem.full_reward, self.problem.kernel
+        reward, kernel = sign * self.problem.centred_reward, self.problem.kernel
         epsilon = self.problem.epsilon or 0.0
         n_answers = kernel.shape[2]
 
         def best(values: Array) -> tuple[Array, Array, Integers]:
-            w = self._q(values, reward)
+            w = self._q(values, reward) + self._noise(values, reward)
             value, play = _largest(w, answers)
             value = (1 - epsilon) * value + epsilon * w.mean(axis=-1)
+            value += 4 * UNIT * (abs(value) + epsilon * abs(w).mean(axis=-1))
             q = np.where(mask, value, -np.inf)
             a = q.argmax(axis=-1)
             return q, (1 - epsilon) * play[n, states, a] + epsilon / n_answers, a
 
-        def improve(values: Array) -> tuple[Array, Array, Array]:
+        def improve(values: Array) -> tuple[Array, Array]:
             q, play, a = best(values)
             chain = np.matmul(play[:, :, None], kernel[states, a])[:, :, 0]
-            return q[n, states, a], chain, (play * reward[states, a]).sum(axis=-1)
+            return q[n, states, a], chain
 
         start = np.zeros(mask.shape[:2]) if warm is None else warm
-        values, change = self._iterate(improve, start)
-        w_hi = values + self._beyond(change, 1)
+        w_hi = self._bounded(improve, start, 1.0)
         if warm is not None:
             w_hi = np.minimum(w_hi, warm)
         q, play, _ = best(w_hi)
         return Box(mask, h_lo, h_hi, w_hi, q, play)
 
-    def _iterate(
-        self, improve: Callable[[Array], tuple[Array, Array, Array]], values: Array
-    ) -> tuple[Array, Array]:
-        """Return values (N, S) near the fixed point, and what the operator adds to them.
+    def _bounded(
+        self, improve: Callable[[Array], tuple[Array, Array]], values: Array, sign: float
+    ) -> Array:
+        """Return values (N, S) that an operator does not raise, or for sign −1 does not lower.
 
-        `improve` returns the image of the values under the operator, and the chain (N, S, S) and
-        reward (N, S) of the choices made there. Newton's steps solve for these; they may cycle
-        where the operator is no maximum, so plain iteration follows.
+        `improve` returns the image of the values under the operator, rounding on the side of
+        safety, and the chain (N, S, S) of the choices made there. Newton's steps solve for these;
+        they may cycle where the operator is no maximum, so plain iteration follows.
         """
-        gamma, unit = self.problem.game.discount, np.eye(values.shape[1])
+        arithmetic = self.problem.arithmetic
         for step in range(STEPS):
-            image, chain, reward = improve(values)
+            image, chain = improve(values)
             change = image - values
-            if np.abs(change).max() <= ROUNDING * np.abs(image).max():
+            numbers = abs(image) + abs(values) + np.matmul(chain, abs(values)[..., None])[..., 0]
+            if (abs(change) <= 4 * arithmetic.unit * numbers).all():
                 break
-            if step < NEWTON:
-                image = np.asarray(np.linalg.solve(unit - gamma * chain, reward[..., None])[..., 0])
-            values = image
-        else:
-            change = improve(values)[0] - values
-        return values, change
-
-    def _beyond(self, change: Array, sign: int) -> Array:
-        """Return how far (N, 1) a fixed point may lie above the values (below for sign −1)."""
-        worst = np.maximum(sign * change, 0).max(axis=1, keepdims=True)
-        return np.asarray(sign * worst / (1 - self.problem.game.discount))
+            values = values + solved(chain, change, arithmetic) if step < NEWTON else image
+        for tries in range(RAISES):
+            image, chain = improve(values)
+            beyond = np.maximum(sign * (image - values), 0) + arithmetic.unit * abs(values)
+            raised = values + sign * np.maximum(2 * solved(chain, beyond, arithmetic), beyond)
+            holds = np.asarray((sign * (raised - improve(raised)[0]) >= 0).all(axis=1))
+            if holds.all() or tries == RAISES - 1:
+                break
+            values = np.where(holds[:, None], values, raised)
+        most = beyond.max(axis=1, keepdims=True) + arithmetic.unit * abs(values).max(
+            axis=1, keepdims=True
+        )
+        far = values + sign * (most / arithmetic.left) * (1 + 8 * UNIT)
+        return np.asarray(np.where(holds[:, None], raised, far))
 
     def _answers(self, mask: Mask, h_lo: Array, h_hi: Array, every_tie: bool = False) -> _Answers:
         """Return what the follower may answer in each state to each action."""
         follower, shape = self.problem.follower, (len(mask), *self.problem.game.shape)
         if self.refusal is not None:
             return _Answers(np.zeros((*shape[:3], 1, shape[3])), np.ones((*shape[:3], 1, shape[3])))
-        # Rounding in the action values, which a large β or a steep f turns into other answers.
-        margin = MARGIN * max(float(np.abs(h_lo).max()), float(np.abs(h_hi).max()))
+        theirs = self.problem.centred_follower_reward
+        noise = self._noise(np.maximum(abs(h_lo), abs(h_hi)), theirs)
         if isinstance(follower, ProportionalFollower | BoundedFollower):
-            lower = np.clip(self.action_values(h_lo) - margin, *self._range)
-            upper = np.clip(self.action_values(h_hi) + margin, *self._range)
+            shift, least, most = self._absolute, *self._range
+            noise = noise + 8 * UNIT * abs(shift)
+            lower = np.clip(self.action_values(h_lo) - noise, least, most) + shift
+            upper = np.clip(self.action_values(h_hi) + noise, least, most) + shift
             lower, upper = self._united(mask, lower, upper)
             if isinstance(follower, BoundedFollower):
                 lo, hi = follower.weight_bounds(lower, upper)
@@ -360,20 +387,26 @@ class Relaxation:
                 lo, hi = follower.weights(lower), follower.weights(upper)
                 lo, hi = np.minimum(lo, hi), np.maximum(lo, hi)  # rounding in f
             return _Answers(*_scaled(lo[:, :, :, None], hi[:, :, :, None], lower, mask))
-        gamma = self.problem.game.discount
+        gamma = self.problem.arithmetic.discount
         rewards, slopes = self._pairs
         width = gamma * ((h_hi - h_lo) / 2 @ np.abs(slopes))
         centre = gamma * ((h_hi + h_lo) / 2 @ slopes)
+        # What rounding does to a difference; none where both answers are the same.
+        margin = (noise[:, :, :, : rewards.shape[2], None] + noise[:, :, :, None]) * self._unlike
         lower, upper = (
-            rewards + (centre + sign * width).reshape(len(mask), *rewards.shape) for sign in (-1, 1)
+            rewards + (centre + sign * width).reshape(len(mask), *rewards.shape) + sign * margin
+            for sign in (-1, 1)
         )
         lower, upper = self._united(mask, lower, upper)
         if isinstance(follower, BoltzmannFollower):
             with np.errstate(over="ignore"):
-                low = np.clip(follower.beta * (lower - margin), -1e300, 1e300)
-                high = np.clip(follower.beta * (upper + margin), -1e300, 1e300)
+                low = np.clip(follower.beta * lower, -1e300, 1e300)
+                high = np.clip(follower.beta * upper, -1e300, 1e300)
+            low, high = low - 4 * UNIT * abs(low), high + 4 * UNIT * abs(high)
             top = high.max(axis=-1, keepdims=True)
-            return _Answers(np.exp(low - top), np.maximum(np.exp(high - top), FLOOR))
+            low, high = low - top, high - top
+            lo = np.exp(low - 4 * UNIT * (abs(low) + 2))
+            return _Answers(lo, np.maximum(np.exp(high + 4 * UNIT * (abs(high) + 2)), FLOOR))
         return self._greedy(lower, upper, every_tie or self.stochastic)
 
     def _united(self, mask: Mask, lower: Array, upper: Array) -> tuple[Array, Array]:
@@ -386,13 +419,9 @@ class Relaxation:
         return np.broadcast_to(least, lower.shape), np.broadcast_to(most, upper.shape)
 
     def _greedy(self, lower: Array, upper: Array, every_tie: bool) -> _Answers:
-        """Return the actions that may be, and surely are, greedy, given q_b − q_c (N, S, A, c, b).
-
-        The margins are on the safe side of rounding: two tolerances, and half of one.
-        """
-        tolerance = self.problem.tolerance
-        may = np.asarray((upper >= -2 * tolerance).all(axis=3))
-        sure = np.asarray((lower >= -tolerance / 2).all(axis=3))
+        """Return which actions may be, and surely are, greedy: q_b − q_c is (N, S, A, c, b)."""
+        may = np.asarray((upper >= 0).all(axis=3))
+        sure = np.asarray((lower >= 0).all(axis=3))
         rule = self.problem.ties or getattr(self.problem.follower, "ties", None)
         if every_tie:
             rule = None
@@ -435,7 +464,18 @@ def value_bounds(problem: CommitmentProblem, *, stochastic: bool = True) -> Valu
     answers = relaxation._answers(whole, h_lo, h_hi, every_tie=True)
     high = relaxation._leader(whole, h_lo, h_hi, answers, None).w_hi[0]
     low = -relaxation._leader(whole, h_lo, h_hi, answers, None, sign=-1.0).w_hi[0]
-    return ValueBounds(h_lo[0], h_hi[0], low, high)
+    theirs, own = problem.answers.offset, float(problem.offset)
+    return ValueBounds(
+        _restored(h_lo[0], theirs, -1),
+        _restored(h_hi[0], theirs, 1),
+        _restored(low, own, -1),
+        _restored(high, own, 1),
+    )
+
+
+def _restored(values: Array, offset: float, sign: int) -> Array:
+    """Return centred values as they are, rounded downwards or upwards."""
+    return np.asarray(values + offset + sign * 4 * UNIT * (abs(values) + abs(offset)))
 
 
 def _largest(w: Array, answers: _Answers) -> tuple[Array, Array]:
@@ -450,8 +490,10 @@ def _largest(w: Array, answers: _Answers) -> tuple[Array, Array]:
     high = np.take_along_axis(hi, order[..., None, :], axis=-1)
     total = high.cumsum(axis=-1) + _after(low)
     mean = (high * ranked).cumsum(axis=-1) + _after(low * ranked)
+    size = (high * abs(ranked)).cumsum(axis=-1) + _after(low * abs(ranked))
+    rounding = 4 * (w.shape[-1] + 2) * UNIT
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.where(total > 0, mean / total, -np.inf)
+        value = np.where(total > 0, (mean + rounding * size) / total, -np.inf)
     threshold = value.argmax(axis=-1)
     each = value.max(axis=-1)
     reference = each.argmin(axis=-1)[..., None]

@@ -3,8 +3,9 @@
 A node is a box of commitments (`iirl_opt.planning.bounds`); its children fix the action of one
 state. Boxes are taken best bound first, many at a time; the optimistic commitment of each is
 evaluated, so the incumbent is always a commitment with its true value; boxes of few commitments are
-enumerated. What is cut off has a bound no larger than the incumbent by more than the tolerance, and
-the largest such bound is part of the answer: value, bound and gap are there whenever it ends.
+enumerated. A box is cut off where its bound is below what the incumbent surely earns; boxes within
+the tolerance of it are put aside for the end game, and the largest bound that is left then is part
+of the answer: value, bound and gap are there whenever it ends.
 
 The state to branch on is where the optimistic play, weighted by how much it is visited from the
 start, depends most on the action: by the spread of the leader's optimistic action values, and of
@@ -16,8 +17,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +32,10 @@ from iirl_opt.planning.enumeration import (
     check_weights,
     commitments,
     enumerate_commitments,
+    left,
+    made,
 )
+from iirl_opt.planning.incumbent import PROVED, Incumbent, weighted
 from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 from iirl_opt.planning.tree import TreeRecorder
 
@@ -39,6 +44,12 @@ __all__ = ["branch_and_bound", "search"]
 # Boxes bounded together, and the size up to which a box is enumerated.
 BATCH, LEAF = 64, 32
 
+# The gap that is accepted, as a share of the scale of the incumbent: half of what counts as none.
+GAP = PROVED / 2
+
+# Boxes bounded in the end game.
+FINISH = 512
+
 
 @checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1), record=FLAG)
 def branch_and_bound(
@@ -46,7 +57,7 @@ def branch_and_bound(
     *,
     incumbent: ArrayLike | None = None,
     start: ArrayLike | None = None,
-    gap: float = 1e-9,
+    gap: float = GAP,
     time_limit: float | None = None,
     leaf: int = LEAF,
     record: bool = False,
@@ -57,8 +68,9 @@ def branch_and_bound(
     ----------
     incumbent : actions (S,) of a commitment to begin with.
     start : weights (S,) of the states in the objective; the game's start distribution by default.
-    gap : the search ends when the bound exceeds the value by no more than this share of the range
-        of values, span(r)/(1−γ) times the weights' sum (or than rounding).
+    gap : the search ends when the bound exceeds the value by no more than this share of
+        `Search.scale` (or than rounding). For optimal and ε-greedy followers an end game goes on to
+        look at what is within it, in rational arithmetic where need be.
     time_limit : seconds after which the incumbent is returned with the bound proved so far; the
         root is always bounded and its optimistic commitment evaluated.
     leaf : boxes of so many commitments are enumerated.
@@ -86,26 +98,18 @@ def branch_and_bound(
     recorder = TreeRecorder() if record else None
     tree = _Tree(problem, check_weights(problem.game, start), gap, 1 if record else leaf, recorder)
     began = time.perf_counter()
+    until = np.inf if time_limit is None else began + time_limit
     if incumbent is not None:
-        tree.evaluate(_check_actions(problem, incumbent)[None])
+        tree.incumbent.look(_check_actions(problem, incumbent)[None])
     tree.begin()
     tree.climb()
-    while tree.heap and tree.bound > tree.best + tree.tolerance:
-        if time_limit is not None and time.perf_counter() - began > time_limit:
-            break
-        tree.expand()
-    bound = tree.bound
-    return Search(
-        actions=tree.actions,
-        value=tree.best,
-        values=tree.values,
-        bound=bound,
-        evaluated=tree.evaluated,
-        nodes=tree.nodes,
-        seconds=time.perf_counter() - began,
-        complete=bound <= tree.best + tree.tolerance,
-        tree=None if recorder is None else recorder.tree(),
-    )
+    tree.work(until)
+    complete = not tree.heap
+    if complete:
+        tree.finish(until)
+    settled = tree.incumbent.settle(tree.beyond, left(began, time_limit))
+    recorded = None if recorder is None else recorder.tree()
+    return made(settled, tree.incumbent, began, complete, tree.nodes, recorded)
 
 
 def search(
@@ -126,104 +130,123 @@ def search(
     return enumerate_commitments(problem, start=start, time_limit=time_limit)
 
 
+class _Node(NamedTuple):
+    """A box in the heap: the largest bound comes first."""
+
+    below: float
+    number: int
+    boxes: Box
+    place: int
+    recorded: int
+
+
 @dataclass(eq=False)
 class _Tree:
-    """The open boxes, the incumbent, and the largest bound that was cut off."""
+    """The open boxes, the incumbent with its rivals, and the boxes that were cut off too early.
+
+    A box is cut off for good where its bound is not above what the incumbent surely earns. One
+    whose bound is above that by the tolerance at most is put aside: most are ties and rounding.
+    """
 
     problem: CommitmentProblem
     weights: Array
     gap: float
     leaf: int
     recorder: TreeRecorder | None = None
-    best: float = -np.inf
-    actions: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    values: Array = field(default_factory=lambda: np.empty(0))
-    cut: float = -np.inf
     nodes: int = 0
-    evaluated: int = 0
-    heap: list[tuple[float, int, Box, int, int]] = field(default_factory=list)
-    ids: Iterator[int] = field(default_factory=count)
+    heap: list[_Node] = field(default_factory=list)
+    aside: list[_Node] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         self.relaxation = Relaxation(self.problem)
-        reward, left = self.problem.full_reward, 1 - self.problem.game.discount
-        rounding = 1e-13 * float(np.abs(reward).max()) / left
-        range_of_values = float(np.ptp(reward)) / left
-        self.tolerance = float(self.weights.sum()) * max(self.gap * range_of_values, rounding)
+        self.incumbent = Incumbent(self.problem, self.weights)
 
     @property
-    def bound(self) -> float:
-        """What no commitment exceeds."""
-        return max(self.best, self.cut, -self.heap[0][0] if self.heap else -np.inf)
-
-    def evaluate(self, actions: Integers) -> None:
-        """Evaluate commitments (K, S) and keep the best."""
-        values = self.problem.values_of(actions)
-        scores = values @ self.weights
-        self.evaluated += len(actions)
-        at = int(scores.argmax())
-        if scores[at] > self.best:
-            self.best = float(scores[at])
-            self.actions, self.values = actions[at].copy(), values[at].copy()
+    def beyond(self) -> float:
+        """What no commitment exceeds that was not evaluated."""
+        boxes = [*self.heap, *self.aside]
+        return max((-n.below for n in boxes if -n.below > self.incumbent.floor), default=-np.inf)
 
     def climb(self) -> None:
         """Change the incumbent in one state at a time while it gets better."""
-        a, (states, actions) = self.problem.allowed, np.nonzero(self.problem.allowed)
-        if a.sum() == len(a):
+        states, actions = np.nonzero(self.problem.allowed)
+        if len(states) == len(self.problem.allowed):
             return
         before = -np.inf
-        while self.best > before:
-            before = self.best
-            near = np.tile(self.actions, (len(states), 1))
+        while self.incumbent.floor > before and self.incumbent.best is not None:
+            before = self.incumbent.floor
+            near = np.tile(self.incumbent.best.actions, (len(states), 1))
             near[np.arange(len(states)), states] = actions
-            self.evaluate(near)
+            self.incumbent.look(near)
+        # Rounding in the incumbent's own value is no gain.
+        self.tolerance = max(self.gap * self.incumbent.scale(), 2 * self.incumbent.slack)
 
     def begin(self) -> None:
         """Bound the whole problem."""
         root = self.relaxation.bound(self.problem.allowed[None])
         self.add(root, np.zeros(1, int) if self.recorder is None else self.recorder.root(root))
 
-    def add(self, boxes: Box, numbers: Integers) -> None:
+    def work(self, until: float) -> None:
+        """Open boxes until none is left that is better than the incumbent by the tolerance."""
+        while self.heap and time.perf_counter() <= until:
+            self.expand()
+
+    def finish(self, until: float) -> None:
+        """Open some of the boxes put aside, where rational arithmetic can tell what is in them."""
+        if self.incumbent.exact is None or self.problem.lemma_2 or self.gap > GAP:
+            return
+        self.tolerance, most = 0.0, self.nodes + FINISH
+        self.heap, self.aside = self.aside, []
+        heapify(self.heap)
+        while self.heap and self.nodes < most and time.perf_counter() <= until:
+            self.expand()
+
+    def add(self, boxes: Box, recorded: Integers) -> None:
         """Evaluate the optimistic commitments of boxes and keep those worth opening."""
-        self.evaluate(boxes.actions)
+        self.incumbent.look(boxes.actions)
         self.nodes += len(boxes.mask)
-        bounds = boxes.w_hi @ self.weights
-        for i in np.flatnonzero(bounds > self.best + self.tolerance):
-            heappush(self.heap, (-float(bounds[i]), next(self.ids), boxes, int(i), int(numbers[i])))
-        closed = bounds[bounds <= self.best + self.tolerance]
-        self.cut = max(self.cut, float(closed.max(initial=-np.inf)))
+        bounds = weighted(boxes.w_hi, self.weights)
+        for i in np.flatnonzero(bounds > self.incumbent.floor):
+            below = -float(bounds[i])
+            node = _Node(below, next(self.numbers), boxes, int(i), int(recorded[i]))
+            if self._worth_opening(node):
+                heappush(self.heap, node)
+            else:
+                self.aside.append(node)
+
+    def _worth_opening(self, node: _Node) -> bool:
+        """Return whether a box may be better than the incumbent by more than the tolerance."""
+        return -node.below > self.incumbent.floor + self.tolerance
 
     def expand(self) -> None:
         """Open the most promising boxes: enumerate the small ones, branch on the others."""
-        taken: list[tuple[Box, int]] = []
-        numbers: list[int] = []
+        taken: list[_Node] = []
         while self.heap and len(taken) < BATCH:
-            bound, _, boxes, i, number = heappop(self.heap)
-            if -bound <= self.best + self.tolerance:
-                self.cut = max(self.cut, -bound)
+            node = heappop(self.heap)
+            if not self._worth_opening(node):  # nor are those behind it
+                self.aside += [n for n in (node, *self.heap) if -n.below > self.incumbent.floor]
+                self.heap.clear()
                 break
-            taken.append((boxes, i))
-            numbers.append(number)
+            taken.append(node)
         if not taken:
             return
-        parents = Box.stack([boxes.take([i]) for boxes, i in taken])
+        parents = Box.stack([node.boxes.take([node.place]) for node in taken])
         sizes = np.exp(np.log(parents.mask.sum(axis=-1)).sum(axis=-1))
         small = sizes <= self.leaf + 0.5
         for mask in parents.mask[small]:
             for rows in commitments(mask):
-                self.evaluate(rows)
+                self.incumbent.look(rows)
         if not small.all():
             wide = parents.take(np.flatnonzero(~small))
             states = self._states(wide)
             masks, of = _children(wide.mask, states)
             boxes = self.relaxation.bound(masks, wide.take(of))
-            parents = np.array(numbers)[~small][of]
-            self.add(
-                boxes,
-                parents
-                if self.recorder is None
-                else self.recorder.branch(boxes, parents, states[of]),
-            )
+            recorded = np.array([node.recorded for node in taken])[~small][of]
+            if self.recorder is not None:
+                recorded = self.recorder.branch(boxes, recorded, states[of])
+            self.add(boxes, recorded)
 
     def _states(self, boxes: Box) -> Integers:
         """Return the state to branch on in each box, (N,)."""

@@ -13,8 +13,9 @@ with other weights of the states:
 * if two states are not jointly attained nothing dominates; if every two are, three or more states
   may still rule it out, and a smallest such set in the sense of inclusion is named.
 
-Up to `limit` commitments the answer is exact up to rounding, and only then is a set of states
-certain to be found; beyond, M is known between bounds, and the answer may be undecided.
+Up to `limit` commitments all are evaluated, in rational arithmetic where values are close and the
+follower's answers are rational numbers: so the answer is exact, and only then is a set of states
+certain to be found. Otherwise M is known between bounds, and the answer may be undecided.
 Stochastic commitments are not spoken of: one may be better than every deterministic one, so that
 what dominates here need not dominate those.
 """
@@ -25,21 +26,28 @@ import time
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
-from iirl_opt.game.values import tie_tolerance
+from iirl_opt.planning.answers import Assessment
 from iirl_opt.planning.bounds import Relaxation, bounded
 from iirl_opt.planning.branch import branch_and_bound
 from iirl_opt.planning.enumeration import check_count, commitments
+from iirl_opt.planning.exact import DENSE, ExactProblem
+from iirl_opt.planning.incumbent import PROVED, scales, surely
+from iirl_opt.planning.joint import joint_optimum
 from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 
 __all__ = ["Dominance", "DominanceVerdict", "dominance", "optimistic_commitment"]
 
 # Commitments whose values from every state are kept in memory.
 LIMIT = 100_000
+
+# Of these so many are evaluated in rational arithmetic.
+RESOLVED = 5_000
 
 
 class DominanceVerdict(Enum):
@@ -67,7 +75,7 @@ class Dominance:
     bounds : no deterministic commitment has a larger value from a state, (S,).
     shortfall : by how much, in the mean over `states`, every commitment is below the best values
         (a lower bound; 0 unless ruled out).
-    tolerance : values within this are equal.
+    tolerance : values within this are equal; 0 where rational arithmetic decided.
     """
 
     verdict: DominanceVerdict
@@ -98,7 +106,8 @@ def dominance(
 
     Parameters
     ----------
-    tolerance : values within this are equal; by default the tie tolerance of the leader's reward.
+    tolerance : values within this are equal. By default equality is that of exact numbers for
+        optimal and ε-greedy followers in small games, and else 2⁻⁴⁰ of the scale from each state.
     limit : commitments up to which all are evaluated; beyond, branch and bound.
     time_limit : seconds for the searches beyond the limit, about.
 
@@ -117,60 +126,149 @@ def dominance(
     >>> dominance(CommitmentProblem(game, reward)).verdict.name  # an optimal follower: Lemma 2
     'DOMINATING'
     """
-    if tolerance is None:
-        tolerance = tie_tolerance(problem.reward, problem.game.discount)
+    if problem.lemma_2 and problem.game.n_states <= DENSE:
+        return _by_lemma_2(problem, tolerance)
     bounds = np.full(problem.game.n_states, np.inf)
     if bounded(problem):
-        actions, values, bounds = optimistic_commitment(problem)
-        if (values >= bounds - tolerance).all():
-            return _dominating(actions, values, np.maximum(bounds, values), tolerance)
+        box = Relaxation(problem).bound(problem.allowed[None])
+        found, bounds = problem.assess(box.actions), box.w_hi[0]
+        allowed = _allowed(problem, box.actions[0], found, 0, tolerance)
+        if (found.lower[0] >= bounds - allowed).all():
+            values = found.values[0]
+            best = np.maximum(bounds, values)
+            return _dominating(problem, box.actions[0], values, best, float(allowed.max()))
         if problem.n_deterministic > limit:
-            return _by_bounds(problem, actions, bounds, tolerance, time_limit)
+            most = float(allowed.max())
+            return _by_bounds(problem, box.actions[0], bounds, most, time_limit)
     check_count(problem, limit)
     return _by_table(problem, tolerance)
 
 
 def optimistic_commitment(problem: CommitmentProblem) -> tuple[Integers, Array, Array]:
-    """Return the optimistic commitment (S,), its values (S,) and a bound (S,) on all commitments.
+    """Return the optimistic commitment (S,), the least it earns (S,) and a bound (S,) on all.
 
-    Where values and bound agree the commitment dominates all deterministic ones. Against an optimal
-    follower with the leader's reward it is the leader's part of an optimal joint policy.
+    Where the two agree the commitment dominates all deterministic ones. Against an optimal follower
+    with the leader's reward it is the leader's part of an optimal joint policy. Values are centred
+    (`CommitmentProblem.centre`).
     """
     box = Relaxation(problem).bound(problem.allowed[None])
-    return box.actions[0], problem.values_of(box.actions)[0], box.w_hi[0]
+    return box.actions[0], problem.assess(box.actions).lower[0], box.w_hi[0]
 
 
-def _dominating(actions: Integers, values: Array, bounds: Array, tolerance: float) -> Dominance:
-    none = np.empty((0, len(actions)), dtype=np.int64)
-    verdict = DominanceVerdict.DOMINATING
-    empty = np.empty((0, 0))
-    return Dominance(verdict, actions, (), none, empty, values, bounds, 0.0, tolerance)
+def _allowed(
+    problem: CommitmentProblem,
+    actions: Integers,
+    found: Assessment,
+    at: int,
+    tolerance: float | None,
+) -> Array:
+    """Return by how much values from a state may differ and count as equal, (S,).
+
+    No less than rounding leaves open of the commitment `at` that was assessed.
+    """
+    if tolerance is not None:
+        return np.full(problem.game.n_states, tolerance)
+    rounding = 4 * (found.upper[at] - found.lower[at])
+    return np.asarray(np.maximum(PROVED * scales(problem, actions, found.response[at]), rounding))
 
 
-def _by_table(problem: CommitmentProblem, tolerance: float) -> Dominance:
-    """Decide by the values of all commitments."""
-    rows = np.concatenate(list(commitments(problem.allowed)))
-    values = problem.values_of(rows)
-    best = values.max(axis=0)
-    attained = values >= best - tolerance
-    everywhere = attained.all(axis=1)
-    if everywhere.any():
-        at = int(everywhere.argmax())
-        return _dominating(rows[at], values[at], best, tolerance)
-    states = _not_jointly(attained, (best - values))
-    chosen = values[:, states].argmax(axis=0)
-    shortfall = float((best - values)[:, states].mean(axis=1).min())
+def _by_lemma_2(problem: CommitmentProblem, tolerance: float | None) -> Dominance:
+    """Return the commitment of Lemma 2, which dominates; in rational arithmetic."""
+    exact, near = ExactProblem(problem), joint_optimum(problem)
+    choices = near.leader * problem.game.n_follower_actions + near.follower
+    actions, joint = exact.joint_optimum(choices)
+    values = np.array([float(v - problem.offset) for v in joint])
+    return _dominating(problem, actions, values, values, tolerance or 0.0)
+
+
+def _dominating(
+    problem: CommitmentProblem, actions: Integers, values: Array, bounds: Array, tolerance: float
+) -> Dominance:
+    """Return the record of a dominating commitment; values and bounds are centred."""
+    shift = float(problem.offset)
+    none, empty = np.empty((0, len(actions)), dtype=np.int64), np.empty((0, 0))
     return Dominance(
-        DominanceVerdict.RULED_OUT,
+        DominanceVerdict.DOMINATING,
+        actions,
+        (),
+        none,
+        empty,
+        values + shift,
+        bounds + shift,
+        0.0,
+        tolerance,
+    )
+
+
+class _Table(NamedTuple):
+    """Commitments (K, S), their values (K, S) as computed, and bounds on them."""
+
+    rows: Integers
+    values: Array
+    lower: Array
+    upper: Array
+    allowed: Array
+
+
+def _by_table(problem: CommitmentProblem, tolerance: float | None) -> Dominance:
+    """Decide by the values of all commitments."""
+    rows, values, lower, upper, allowed = _table(problem, tolerance)
+    least, most = lower.max(axis=0), upper.max(axis=0)
+    surely = (lower >= most - allowed).all(axis=1)
+    if surely.any():
+        at = int(surely.argmax())
+        return _dominating(problem, rows[at], values[at], most, float(allowed.max()))
+    perhaps = upper >= least - allowed
+    if perhaps.all(axis=1).any():
+        verdict, states = DominanceVerdict.UNDECIDED, []
+    else:
+        verdict, states = DominanceVerdict.RULED_OUT, _not_jointly(perhaps, least - upper)
+    shift = float(problem.offset)
+    chosen = lower[:, states].argmax(axis=0)
+    short = float((least - upper)[:, states].mean(axis=1).min()) if states else 0.0
+    return Dominance(
+        verdict,
         None,
         tuple(states),
         rows[chosen],
-        values[np.ix_(chosen, states)],
-        best,
-        best,
-        shortfall,
-        tolerance,
+        values[np.ix_(chosen, states)] + shift,
+        values.max(axis=0) + shift,
+        most + shift,
+        max(short, 0.0),
+        float(allowed.max()),
     )
+
+
+def _table(problem: CommitmentProblem, tolerance: float | None) -> _Table:
+    """Return all commitments that may be best from some state.
+
+    Up to some thousand of them are evaluated in rational arithmetic, where that is possible; then
+    their bounds are their values, rounded once, and exact ties are equal.
+    """
+    rows = np.concatenate(list(commitments(problem.allowed)))
+    found = problem.assess(rows)
+    equal = tolerance or 0.0
+    near = found.upper >= found.lower.max(axis=0) - equal
+    live = np.flatnonzero(near.any(axis=1))
+    exactly = problem.epsilon is not None and live.size <= RESOLVED
+    if not exactly or problem.game.n_states > DENSE:
+        best = int((found.lower @ problem.game.start).argmax())
+        allowed = _allowed(problem, rows[best], found, best, tolerance)
+        return _Table(rows, found.values, found.lower, found.upper, allowed)
+    exact = ExactProblem(problem)
+    lower, upper = found.lower.copy(), found.upper.copy()
+    # Exact values, by rank in each state: floats would make ties of what differs by less.
+    values = [exact.reply(rows[k], found.answers[k]).values - problem.offset for k in live]
+    for s in range(rows.shape[1]):
+        column = [value[s] for value in values]
+        top = max(column)
+        for k, value in zip(live.tolist(), column, strict=True):
+            near_value = float(value)
+            if value < top and near_value >= float(top):
+                near_value = float(np.nextafter(float(top), -np.inf))
+            lower[k, s] = upper[k, s] = near_value
+    allowed = np.full(rows.shape[1], equal)
+    return _Table(rows, np.clip(found.values, lower, upper), lower, upper, allowed)
 
 
 def _not_jointly(attained: NDArray[np.bool_], loss: Array) -> list[int]:
@@ -211,30 +309,32 @@ def _by_bounds(
         found = branch_and_bound(problem, start=weights, incumbent=incumbent, time_limit=seconds)
         return found.actions, found.values, found.bound
 
+    shift = float(problem.offset)
     everywhere = list(range(n_states))
     trials = [find([s], 0.5 / (n_states - s)) for s in everywhere]
-    bounds = np.minimum(bounds, [bound for _, _, bound in trials])
+    bounds = np.minimum(bounds + shift, [bound for _, _, bound in trials])
     joint = find(everywhere, 0.3)
     rows = np.stack([incumbent, joint[0], *(actions for actions, _, _ in trials)])
-    table = problem.values_of(rows)
+    least, table = (part + shift for part in surely(problem, rows))
     best = table.max(axis=0)
     bounds = np.maximum(bounds, best)
-    dominating = (table >= bounds - tolerance).all(axis=1)
+    dominating = (least >= bounds - tolerance).all(axis=1)
     if dominating.any():
         at = int(dominating.argmax())
-        return _dominating(rows[at], table[at], bounds, tolerance)
+        return _dominating(problem, rows[at], table[at] - shift, bounds - shift, tolerance)
     chosen = table.argmax(axis=0)
     verdict, states, shortfall = DominanceVerdict.UNDECIDED, [], 0.0
-    lack = float(best.mean()) - joint[2]
+    sure = least.max(axis=0)
+    lack = float(sure.mean()) - joint[2]
     if lack > tolerance:
         verdict, states, shortfall = DominanceVerdict.RULED_OUT, everywhere, lack
     # A pair is worth a search if even the commitments best for one of the two, or all, lose there.
     loss = best - table
     pairs = [(float(loss[:, p].sum(axis=1).min()), list(p)) for p in combinations(everywhere, 2)]
-    for least, pair in sorted(pairs, reverse=True)[:n_states]:
-        if least <= 2 * tolerance or time.perf_counter() > until:
+    for lost, pair in sorted(pairs, reverse=True)[:n_states]:
+        if lost <= 2 * tolerance or time.perf_counter() > until:
             break
-        lack = float(best[pair].mean()) - find(pair, 0.5)[2]
+        lack = float(sure[pair].mean()) - find(pair, 0.5)[2]
         if lack > tolerance:
             verdict, states, shortfall = DominanceVerdict.RULED_OUT, pair, lack
             break

@@ -2,8 +2,9 @@
 
 The allowed deterministic commitments are counted like numbers, the last state turning fastest, in
 blocks of action arrays (K, S) that are evaluated together; no list of all of them is ever made.
-Of equally good commitments the first counts. `Search` is what every search over deterministic
-commitments returns: the best one found, and a bound that no other exceeds.
+Of equally good commitments the first counts, where rational arithmetic can tell. `Search` is what
+every search over deterministic commitments returns: the best one found, and a bound that no other
+exceeds.
 """
 
 from __future__ import annotations
@@ -20,11 +21,19 @@ from iirl_opt.checks import TIME_LIMIT, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats, deterministic_policy
-from iirl_opt.planning.bounds import value_bounds
+from iirl_opt.planning.bounds import Relaxation
+from iirl_opt.planning.incumbent import Incumbent, Settled, proves, weighted
 from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
 from iirl_opt.planning.tree import SearchTree
 
-__all__ = ["LIMIT", "Search", "check_weights", "commitments", "digits", "enumerate_commitments"]
+__all__ = [
+    "LIMIT",
+    "Search",
+    "check_weights",
+    "commitments",
+    "digits",
+    "enumerate_commitments",
+]
 
 # Commitments beyond which an enumeration is refused unless asked for: some minutes of work.
 LIMIT = 2_000_000
@@ -40,20 +49,30 @@ class Search:
     Attributes
     ----------
     actions : the best commitment found, an action a state, (S,).
-    value : its value, weighted over the states.
-    values : its value from every state, (S,).
+    response : the follower's answer to it, (S, B).
+    value : what these two earn, weighted over the states.
+    values : the same from every state, (S,).
     bound : no allowed deterministic commitment has a larger value.
+    gap : by how much another commitment can be better, as proved: `bound` less the least that this
+        one earns, free of the rounding of large numbers.
+    exact : whether the gap was proved zero in rational arithmetic.
+    scale : the local scale of the reward that the two meet (`iirl_opt.game.values.local_scale`):
+        what a gap is compared with.
     evaluated : commitments that were evaluated.
     nodes : boxes of commitments that were bounded (0 in an enumeration).
     seconds : wall-clock time.
-    complete : whether the search ended by itself, so that `actions` is best (within its tolerance).
+    complete : whether the search ended by itself.
     tree : of a branch and bound that was asked to keep it.
     """
 
     actions: Integers
+    response: Array
     value: float
     values: Array
     bound: float
+    gap: float
+    exact: bool
+    scale: float
     evaluated: int
     nodes: int
     seconds: float
@@ -61,9 +80,9 @@ class Search:
     tree: SearchTree | None = None
 
     @property
-    def gap(self) -> float:
-        """How much better than `value` another commitment can be."""
-        return self.bound - self.value
+    def proved(self) -> bool:
+        """Whether no commitment is better: exactly, or as far as a gap counts (`proves`)."""
+        return self.exact or proves(self.gap, self.scale, self.value)
 
     @checked(n_actions=whole(1))
     def policy(self, n_actions: int) -> Array:
@@ -134,23 +153,51 @@ def enumerate_commitments(
     weights = check_weights(problem.game, start)
     began = time.perf_counter()
     check_count(problem, limit)
-    actions, values, best = np.empty(0, dtype=np.int64), np.empty(0), -np.inf
-    evaluated = 0
+    incumbent, beyond, complete = Incumbent(problem, weights), -np.inf, True
     for rows in commitments(problem.allowed):
-        if evaluated and time_limit is not None and time.perf_counter() - began > time_limit:
-            bound = max(best, float(weights @ value_bounds(problem, stochastic=False).w_hi))
+        late = time_limit is not None and time.perf_counter() - began > time_limit
+        if incumbent.evaluated and late:
+            beyond, complete = _bound_of_all(problem, weights), False
             break
-        block = problem.values_of(rows)
-        scores = block @ weights
-        evaluated += len(rows)
-        at = int(scores.argmax())
-        if scores[at] > best:
-            actions, values, best = rows[at].copy(), block[at].copy(), float(scores[at])
-    else:
-        bound = best
-    complete = evaluated == problem.n_deterministic
-    seconds = time.perf_counter() - began
-    return Search(actions, best, values, bound, evaluated, 0, seconds, complete)
+        incumbent.look(rows)
+    return made(incumbent.settle(beyond, left(began, time_limit)), incumbent, began, complete)
+
+
+def left(began: float, time_limit: float | None) -> float | None:
+    """Return the seconds left, at least a few for the end game."""
+    return None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1.0)
+
+
+def made(
+    settled: Settled,
+    incumbent: Incumbent,
+    began: float,
+    complete: bool,
+    nodes: int = 0,
+    tree: SearchTree | None = None,
+) -> Search:
+    """Return the record of a search."""
+    return Search(
+        actions=settled.actions,
+        response=settled.response,
+        value=settled.value,
+        values=settled.values,
+        bound=settled.bound,
+        gap=settled.gap,
+        exact=settled.exact,
+        scale=settled.scale,
+        evaluated=incumbent.evaluated,
+        nodes=nodes,
+        seconds=time.perf_counter() - began,
+        complete=complete,
+        tree=tree,
+    )
+
+
+def _bound_of_all(problem: CommitmentProblem, weights: Array) -> float:
+    """Return what no commitment exceeds, centred."""
+    box = Relaxation(problem, free=True).bound(problem.allowed[None])
+    return float(weighted(box.w_hi, weights)[0])
 
 
 def check_count(problem: CommitmentProblem, limit: int) -> None:

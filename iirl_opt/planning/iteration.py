@@ -31,9 +31,9 @@ from iirl_opt.checks import POSITIVE, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import LocalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import as_floats, deterministic_policy
-from iirl_opt.game.values import ROUNDING, modified_policy_iteration
+from iirl_opt.game.values import ROUNDING
+from iirl_opt.planning.joint import joint_leader_policy
 from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
     "Evaluated",
     "accepted_change",
     "approximate_value_iteration",
-    "check_repeatable",
+    "check_local",
     "evaluated",
     "joint_leader_policy",
 ]
@@ -52,6 +52,12 @@ Order = Literal["together", "in-place"]
 
 # Without convergence so many distinct commitments, the last ones met, are evaluated.
 EVALUATED = 20
+
+# Action values of an iteration are tied within this share of themselves.
+NOISE = 64 * float(np.finfo(float).eps)
+
+# No more sweeps than these are made unasked: a discount near one would want any number.
+MOST_SWEEPS = 50_000
 
 # Leaps begin after so many sweeps: earlier, a commitment that stands has not stood for long.
 FIRST_LEAP = 16
@@ -138,7 +144,7 @@ def approximate_value_iteration(
     problem : game, rewards and follower; a Boltzmann follower makes this Algorithm 2, an ε-greedy
         one Algorithm 3. A tie rule of the problem breaks ties of Q̂ by ``r1 + γ Σ P V``.
     start : ``(V, V̂)``, or one array (S,) for both; zero by default.
-    sweeps : the most to make; by default twice what a fixed commitment needs.
+    sweeps : the most to make; by default twice what a fixed commitment needs, or 50,000.
     tolerance : the change of values, as a share of the reward's span, at which they are at rest.
     order : ``"together"`` changes all states at once, and leaps to the values of a commitment that
         has stood for half of the sweeps; ``"in-place"`` goes state by state as printed, without
@@ -147,8 +153,8 @@ def approximate_value_iteration(
     Raises
     ------
     InvalidArgument
-        A follower that is not local or that breaks ties at random without a seed; a start, number
-        of sweeps, tolerance or order that makes no sense.
+        A follower that is not local; a start, number of sweeps, tolerance or order that makes no
+        sense.
 
     **Source** paper, appendix C, Algorithms 2 and 3. Ours: rewards (S, A, B) and of two kinds, the
     leaps, the end in cycles, the evaluation, the joint policy as a candidate. **Cost** arithmetic:
@@ -162,7 +168,7 @@ def approximate_value_iteration(
     >>> found.policy.argmax(axis=1), found.converged, found.kept
     (array([1, 1]), True, 'iterated')
     """
-    check_repeatable(problem)
+    check_local(problem)
     values = _check_start(problem, start)
     rest = accepted_change(problem, tolerance)
     most = _check_sweeps(problem, sweeps, tolerance)
@@ -215,40 +221,13 @@ def evaluated(problem: CommitmentProblem, policy: ArrayLike) -> Evaluated:
     return Evaluated(commitment, reply, float(problem.game.start @ reply.values))
 
 
-@checked(problem=PROBLEM)
-def joint_leader_policy(problem: CommitmentProblem) -> Array:
-    """Return the leader's part (S, A) of a joint policy that is optimal for the leader's reward.
-
-    Of several optimal choices the first is taken; forbidden actions are left out. **Source** paper,
-    Lemma 2: against an optimal follower with the same reward no commitment is better, whatever the
-    ties. **Cost** arithmetic: one planning problem.
-    """
-    game, reward, allowed = problem.game, problem.reward, problem.allowed
-    n_states, n_leader, n_answers = game.shape
-    # A forbidden action does what the state's first allowed one does.
-    real = np.where(allowed, np.arange(n_leader), allowed.argmax(axis=1)[:, None])
-    if not allowed.all():
-        rows = (np.arange(n_states)[:, None] * n_leader + real)[:, :, None] * n_answers
-        matrix = game.matrix[(rows + np.arange(n_answers)).ravel()]
-        if reward.ndim == 3:
-            reward = reward[np.arange(n_states)[:, None], real]
-        game = TwoAgentMDP(
-            matrix, game.discount, leader_actions=n_leader, follower_actions=n_answers
-        )
-    chosen = modified_policy_iteration(game, reward).actions // n_answers
-    return deterministic_policy(real[np.arange(n_states), chosen], n_leader)
-
-
-def check_repeatable(problem: CommitmentProblem) -> None:
-    """Raise `InvalidArgument` if the follower's answers are not local, or differ every time."""
+def check_local(problem: CommitmentProblem) -> None:
+    """Raise `InvalidArgument` if the follower's answers are not local."""
     follower = problem.follower
     if not isinstance(follower, LocalFollower):
         raise InvalidArgument(
             "follower", f"is {follower!r}", "one with `answer`: a LocalFollower", follower
         )
-    random = problem.ties is None and getattr(follower, "ties", None) == "random"
-    if random and getattr(follower, "seed", None) is None:
-        raise InvalidArgument("follower", f"is {follower!r}", "a seed for random ties", follower)
 
 
 def accepted_change(problem: CommitmentProblem, tolerance: float) -> float:
@@ -294,7 +273,8 @@ def _sweep(
         ahead = problem.game.discount * (block.matrix @ values)
         own = block.own + ahead[:, 0].reshape(block.own.shape)
         theirs = block.theirs + ahead[:, 1].reshape(block.own.shape)
-        mean = np.einsum("sab,sab->sa", problem.answer(theirs, own), own)
+        rounding = NOISE * (abs(block.theirs) + abs(theirs))
+        mean = np.einsum("sab,sab->sa", problem.answer(theirs, own, rounding), own)
         chosen = np.where(block.allowed, mean, -np.inf).argmax(axis=1)
         states = np.arange(len(chosen))
         actions[block.states] = chosen
@@ -327,5 +307,5 @@ def _check_sweeps(problem: CommitmentProblem, sweeps: int | None, tolerance: flo
     if sweeps is None:
         gamma = problem.game.discount
         needed = 0.0 if gamma == 0 else math.log(tolerance * (1 - gamma)) / math.log(gamma)
-        return 2 * math.ceil(needed) + FIRST_LEAP
+        return min(2 * math.ceil(needed) + FIRST_LEAP, MOST_SWEEPS)
     return int(sweeps)

@@ -19,12 +19,16 @@ from numpy.typing import ArrayLike
 from iirl_opt.checks import FUNCTION, TIME_LIMIT, array_of_floats, checked, each, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
-from iirl_opt.game.values import tie_tolerance
 from iirl_opt.planning.bounds import bounded
 from iirl_opt.planning.branch import branch_and_bound, search
 from iirl_opt.planning.dominance import optimistic_commitment
 from iirl_opt.planning.enumeration import LIMIT, Search, check_count, commitments
+from iirl_opt.planning.incumbent import PROVED, Incumbent, Settled, scales
+from iirl_opt.planning.joint import joint_optimum, proved_joint
 from iirl_opt.planning.problem import PROBLEM, Array, CommitmentProblem, Integers
+
+# Commitments near the best of the mean that are evaluated once more.
+RESOLVED = 1000
 
 __all__ = [
     "Information",
@@ -111,8 +115,12 @@ def plan_for(problem: CommitmentProblem) -> Integers:
         As `search`.
     """
     if bounded(problem):
-        actions, values, bounds = optimistic_commitment(problem)
-        if (values >= bounds - tie_tolerance(problem.reward, problem.game.discount)).all():
+        if problem.lemma_2:
+            found = proved_joint(problem, joint_optimum(problem)).policy
+            return np.asarray(found.argmax(axis=1))
+        actions, least, bounds = optimistic_commitment(problem)
+        response = problem.assess(actions[None]).response[0]
+        if (least >= bounds - PROVED * scales(problem, actions, response)).all():
             return actions
     return search(problem).actions
 
@@ -163,17 +171,15 @@ def misspecification_loss(
     plans = {
         name: _planned(problem, name, plan(assume(problem, f))) for name, f in followers.items()
     }
-    rows = np.stack(list(plans.values()))
-    table = problem.values_of(rows)
-    scores = table @ problem.game.start
+    earned = {name: settled(problem, actions) for name, actions in plans.items()}
+    first = max(earned.values(), key=lambda one: one.value).actions
     best = (
-        branch_and_bound(problem, incumbent=rows[int(scores.argmax())], time_limit=time_limit)
+        branch_and_bound(problem, incumbent=first, time_limit=time_limit)
         if bounded(problem)
         else search(problem, time_limit=time_limit)
     )
     return {
-        name: Misspecified(rows[i], float(scores[i]), table[i], best)
-        for i, name in enumerate(plans)
+        name: Misspecified(one.actions, one.value, one.values, best) for name, one in earned.items()
     }
 
 
@@ -205,22 +211,34 @@ def value_of_information(
     check_count(problem, limit)
     types = [assume(problem, follower) for follower in followers]
     start = problem.game.start
-    n_states = problem.game.n_states
-    value, actions, values = -np.inf, np.empty(0, dtype=np.int64), np.empty(0)
-    known = np.full(len(types), -np.inf)
-    known_actions = np.empty((len(types), n_states), dtype=np.int64)
+    alone = [Incumbent(kind, start) for kind in types]
+    rivals: list[tuple[float, Integers]] = []
+    floor = -np.inf
     for rows in commitments(problem.allowed):
-        scores = np.stack([each.values_of(rows) @ start for each in types], axis=1)
-        best = scores.argmax(axis=0)
-        better = scores[best, np.arange(len(types))] > known
-        known[better] = scores.max(axis=0)[better]
-        known_actions[better] = rows[best[better]]
-        mean = scores @ prior
-        at = int(mean.argmax())
-        if mean[at] > value:
-            value, actions, values = float(mean[at]), rows[at].copy(), scores[at].copy()
-    gain = max(float(prior @ known) - value, 0.0)
-    return Information(actions, value, values, known_actions, known, gain)
+        low, high = np.zeros(len(rows)), np.zeros(len(rows))
+        for one, weight in zip(alone, prior, strict=True):
+            found = one.look(rows)
+            low += weight * (found.lower @ start)
+            high += weight * (found.upper @ start)
+        floor = max(floor, float(low.max()))
+        rivals += [(float(high[k]), rows[k]) for k in np.flatnonzero(high >= floor)]
+    # Whoever may be best is evaluated as exactly as its followers allow.
+    near = sorted((r for r in rivals if r[0] >= floor), key=lambda rival: -rival[0])[:RESOLVED]
+    worth = [np.array([settled(kind, rows).value for kind in types]) for _, rows in near]
+    at = int(np.argmax([scores @ prior for scores in worth]))
+    known = [one.settle(-np.inf) for one in alone]
+    best = np.array([one.value for one in known])
+    value = float(worth[at] @ prior)
+    gain = max(float(prior @ best) - value, 0.0)
+    known_actions = np.stack([one.actions for one in known])
+    return Information(near[at][1].copy(), value, worth[at], known_actions, best, gain)
+
+
+def settled(problem: CommitmentProblem, actions: Integers) -> Settled:
+    """Return what one commitment (S,) earns: in rational arithmetic where that is possible."""
+    one = Incumbent(problem, problem.game.start)
+    one.look(actions[None])
+    return one.settle(-np.inf)
 
 
 def _planned(problem: CommitmentProblem, name: str, answer: ArrayLike) -> Integers:

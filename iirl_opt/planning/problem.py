@@ -11,16 +11,24 @@ problem may replace that rule by the *optimistic* one (the leader's favour: stro
 the *pessimistic* one (against the leader: weak Stackelberg). Both choose among the tied actions by
 the leader's own values, and one choice is best, or worst, from every state at once: the follower's
 optimal set leaves the leader an MDP.
+
+Ties are *exact*: no tolerance makes one. Floats decide a pair of actions where their error bounds
+do (`iirl_opt.planning.stacked`), or where both have the same row and reward; what is left open
+leaves the value of a commitment between two numbers (`Assessment`), until rational arithmetic
+decides (`iirl_opt.planning.exact`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple
+from statistics import median_low
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import RNG, Rule, array_of_floats, array_of_whole, checked, is_a, one_of
@@ -32,23 +40,22 @@ from iirl_opt.follower import (
     Follower,
     LocalFollower,
     OptimalFollower,
+    best_responses,
 )
 from iirl_opt.game.kernel import Matrix, is_sparse
-from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import REWARD, check_reward, evaluate, tie_tolerance
+from iirl_opt.game.values import REWARD, check_reward, evaluate, policy_iteration
+from iirl_opt.planning.answers import Answers, Assessment, Ties, play
+from iirl_opt.planning.stacked import Arithmetic, Stack, best
 
-__all__ = ["CommitmentProblem", "Reply", "Ties"]
+__all__ = ["Assessment", "CommitmentProblem", "Reply", "Ties"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Ties = Literal["optimistic", "pessimistic"]
-
+Mask = NDArray[np.bool_]
 # Commitments are evaluated together in blocks of so many numbers of the follower's kernels.
-BLOCK = 4_000_000
-
-# A policy changes an action only for a gain above this share of the values: less is rounding.
-ROUNDING = 64 * float(np.finfo(float).eps)
+BLOCK = 2_000_000
 
 
 class Reply(NamedTuple):
@@ -81,8 +88,9 @@ class CommitmentProblem:
     Raises
     ------
     InvalidReward, InvalidArgument
-        A reward of another shape; ties for a follower that has none; a state without an allowed
-        action (named).
+        A reward of another shape; ties for a follower that has none, or that are broken at random:
+        a commitment would be worth another number at every draw; a state without an allowed action
+        (named).
     """
 
     game: TwoAgentMDP
@@ -120,6 +128,14 @@ class CommitmentProblem:
             )
         if ties is None and getattr(model, "ties", None) == "all":
             raise InvalidArgument("follower", "answers with a set", "a tie rule that plays", model)
+        if ties is None and getattr(model, "ties", None) == "random":
+            raise InvalidArgument(
+                "follower",
+                f"is {model!r}, against which a commitment has no one value",
+                "ties='mix', which plays every tie with equal probability at each visit, or "
+                "another rule",
+                model,
+            )
         for name, value in {
             "game": game,
             "reward": own,
@@ -164,9 +180,89 @@ class CommitmentProblem:
         return _spread(self.game, self.follower_reward)
 
     @cached_property
-    def tolerance(self) -> float:
-        """The follower's tie tolerance."""
-        return tie_tolerance(self.follower_reward, self.game.discount)
+    def arithmetic(self) -> Arithmetic:
+        """What floats lose in this problem."""
+        game = self.game
+        filled = (game.matrix != 0).sum(axis=1) if is_sparse(game.matrix) else game.n_states
+        terms = int(np.max(filled)) + sum(game.shape[1:])
+        return Arithmetic.of(game.rational.discount, terms)
+
+    @cached_property
+    def centre(self) -> float:
+        """What is taken off the leader's reward: (1 − γ) times the best joint value.
+
+        So the values that searches compare are near zero for good commitments, whatever constant
+        the reward has and however near one the discount is.
+        """
+        return self._gain(self.full_reward, self.allowed)
+
+    @cached_property
+    def offset(self) -> Fraction:
+        """The value of `centre` for ever: what centred values are short of."""
+        return Fraction(self.centre) / (1 - self.game.rational.discount)
+
+    @cached_property
+    def centred_reward(self) -> Array:
+        """The leader's reward less `centre`, (S, A, B)."""
+        return np.asarray(self.full_reward - self.centre)
+
+    @cached_property
+    def centred_follower_reward(self) -> Array:
+        """The follower's reward less a constant of the same kind, (S, A, B)."""
+        return np.asarray(self.full_follower_reward - self._their_centre)
+
+    @cached_property
+    def _their_centre(self) -> float:
+        if self.cooperative:
+            return self.centre
+        return self._gain(self.full_follower_reward, np.ones(self.game.shape[:2], dtype=bool))
+
+    def _gain(self, reward: Array, allowed: Mask) -> float:
+        """Return (1 − γ) times the best joint value from the start, about."""
+        n_states = self.game.n_states
+        middle = median_low(reward.ravel().tolist())
+        flat = (reward - middle).reshape(1, n_states, -1)
+        kernel = self.kernel.reshape(1, n_states, -1, n_states)
+        open_choices = np.repeat(allowed, self.game.n_follower_actions, axis=1)[None]
+        found = best(Stack(kernel, flat, abs(flat)), self.arithmetic, open_choices)
+        gain = float(self.game.start @ found.values[0]) * (1 - self.game.discount)
+        return middle + gain if np.isfinite(gain) else middle
+
+    @cached_property
+    def answers(self) -> Answers:
+        """How the follower answers many commitments at once."""
+        absolute = Fraction(self._their_centre) / (1 - self.game.rational.discount)
+        return Answers(
+            self.follower,
+            self.ties,
+            self.epsilon,
+            self.cooperative,
+            self.arithmetic,
+            self.game.start,
+            float(absolute),
+        )
+
+    @cached_property
+    def alike(self) -> Integers:
+        """Numbers (S, A, B): equal in a state where row and follower's reward are the same."""
+        rows, rewards = self.game.rational.rows, self.full_follower_reward.ravel().tolist()
+        known: dict[tuple[object, ...], int] = {}
+        numbers = np.empty(len(rewards), dtype=np.int64)
+        for i, reward in enumerate(rewards):
+            span = slice(rows.indptr[i], rows.indptr[i + 1])
+            key = (
+                reward,
+                int(rows.denominators[i]),
+                tuple(rows.indices[span].tolist()),
+                tuple(rows.numerators[span].tolist()),
+            )
+            numbers[i] = known.setdefault(key, len(known))
+        return numbers.reshape(self.game.shape)
+
+    @cached_property
+    def lemma_2(self) -> bool:
+        """Whether ties do not matter: an optimal follower with the leader's reward (Lemma 2)."""
+        return self.cooperative and isinstance(self.follower, OptimalFollower)
 
     @checked(rng=RNG)
     def reply(self, pi1: ArrayLike, rng: np.random.Generator | None = None) -> Reply:
@@ -178,12 +274,27 @@ class CommitmentProblem:
         if self.ties is None:
             response = self.follower.respond(self.game, commitment, self.follower_reward, rng)
             return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
-        shape = (1, self.game.n_states, self.game.n_follower_actions, self.game.n_states)
-        kernel = _dense(self.game.follower_mdp(commitment).matrix).reshape(shape)
-        theirs = np.einsum("sa,sab->sb", commitment, self.full_follower_reward)[None]
-        own = np.einsum("sa,sab->sb", commitment, self.full_reward)[None]
-        response, values = self._replies(kernel, theirs, own)
-        return Reply(response[0], values[0])
+        response = self._favoured(commitment)
+        return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
+
+    def _favoured(self, commitment: Array) -> Array:
+        """Return the response (S, B) whose ties are broken by the leader's values."""
+        assert self.epsilon is not None
+        optimal = best_responses(self.game, commitment, self.follower_reward).optimal
+        scores = np.zeros(optimal.shape)
+        if (optimal.sum(axis=1) > 1).any():
+            n_states, n_b = optimal.shape
+            block = (1 - self.epsilon) * np.eye(n_b) + self.epsilon / n_b
+            mixing = sp.kron(sp.eye_array(n_states), block, format="csr")
+            own = np.einsum("sa,sab->sb", commitment, self.full_reward) @ block
+            # What is not optimal does what the first optimal answer does.
+            real = np.where(optimal, np.arange(n_b), optimal.argmax(axis=1)[:, None])
+            rows = (np.arange(n_states)[:, None] * n_b + real).ravel()
+            matrix = (mixing @ self.game.follower_mdp(commitment).matrix)[rows]
+            sign = 1.0 if self.ties == "optimistic" else -1.0
+            own = sign * np.take_along_axis(own, real, axis=1)
+            scores = sign * policy_iteration(MDP(matrix, self.game.discount), own).q
+        return play(self.follower, self.ties, optimal, scores)
 
     @checked(actions=array_of_whole(2))
     def values_of(self, actions: ArrayLike) -> Array:
@@ -197,148 +308,113 @@ class CommitmentProblem:
             n_actions = self.game.n_leader_actions
             rows = [self.reply(deterministic_policy(row, n_actions)).values for row in chosen]
             return np.array(rows).reshape(chosen.shape)
-        states = np.arange(self.game.n_states)
-        values = np.empty(chosen.shape)
-        for part in self._parts(len(chosen)):
-            block = chosen[part]
-            _, values[part] = self._replies(
-                self.kernel[states, block],
-                self.full_follower_reward[states, block],
-                self.full_reward[states, block],
-            )
-        return values
+        return self.assess(chosen).values + float(self.offset)
 
     @checked(policies=array_of_floats(3, error=InvalidPolicy))
     def replies(self, policies: ArrayLike) -> Reply:
         """Return the responses (K, S, B) and leader values (K, S) of K commitments (K, S, A).
 
-        The policies are taken as they are. **Cost** as `values_of`.
+        The policies are taken as they are; actions within rounding of the best count as tied.
+        **Cost** as `values_of`.
         """
         stack = np.asarray(policies, dtype=float)
-        n_states, _, n_answers = self.game.shape
-        responses = np.empty((len(stack), n_states, n_answers))
-        values = np.empty((len(stack), n_states))
         if not self._stackable:
+            n_states, _, n_answers = self.game.shape
+            responses = np.empty((len(stack), n_states, n_answers))
+            values = np.empty((len(stack), n_states))
             for k, policy in enumerate(stack):
                 responses[k], values[k] = self.reply(policy)
             return Reply(responses, values)
-        for part in self._parts(len(stack)):
-            block = stack[part]
-            responses[part], values[part] = self._replies(
-                np.einsum("ksa,sabt->ksbt", block, self.kernel, optimize=True),
-                np.einsum("ksa,sab->ksb", block, self.full_follower_reward),
-                np.einsum("ksa,sab->ksb", block, self.full_reward),
+        found = self.assess_policies(stack)
+        return Reply(found.response, found.values + float(self.offset))
+
+    def assess_policies(self, policies: Array) -> Assessment:
+        """Return what `assess` does for K commitments (K, S, A), deterministic or not."""
+        parts = []
+        for part in self._parts(len(policies)):
+            block = policies[part]
+            kernel = np.einsum("ksa,sabt->ksbt", block, self.kernel, optimize=True)
+            parts.append(
+                self.answers.assess(
+                    Stack(kernel, *self._mixed(block, self.centred_follower_reward)),
+                    Stack(kernel, *self._mixed(block, self.centred_reward)),
+                    self._alike_at(block),
+                )
             )
-        return Reply(responses, values)
+        return Assessment(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def assess(self, actions: ArrayLike) -> Assessment:
+        """Return bounds on what K deterministic commitments (K, S) earn, and what is decided.
+
+        **Cost** as `values_of`; a commitment with open ties takes some systems more.
+        """
+        chosen = np.asarray(actions, dtype=np.int64)
+        states = np.arange(self.game.n_states)
+        parts = []
+        for part in self._parts(len(chosen)):
+            block = chosen[part]
+            kernel = self.kernel[states, block]
+            theirs = self.centred_follower_reward[states, block]
+            own = self.centred_reward[states, block]
+            parts.append(
+                self.answers.assess(
+                    Stack(kernel, theirs, abs(theirs)),
+                    Stack(kernel, own, abs(own)),
+                    self.alike[states, block],
+                )
+            )
+        return Assessment(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _mixed(self, policies: Array, reward: Array) -> tuple[Array, Array]:
+        """Return the mean of a reward over policies (K, S, A), and of its absolute numbers."""
+        mean = np.einsum("ksa,sab->ksb", policies, reward)
+        return mean, np.einsum("ksa,sab->ksb", policies, abs(reward))
+
+    def _alike_at(self, policies: Array) -> Integers:
+        """Return numbers (K, S, B), equal where answers are alike under all of a policy's actions.
+
+        An answer that is like no other in some action that is played has a number of its own.
+        """
+        n_b = self.game.n_follower_actions
+        same = self.alike[..., :, None] == self.alike[..., None, :]  # (S, A, B, C)
+        differs = np.einsum("ksa,sabc->ksbc", (policies > 0).astype(float), ~same) > 0
+        first: Integers = np.where(differs, n_b, np.arange(n_b)).min(axis=-1)
+        return first
 
     @property
     def _stackable(self) -> bool:
-        """Whether a commitment's answer does not depend on what it is computed together with."""
-        return self.ties is not None or (
-            isinstance(self.follower, LocalFollower)
-            and getattr(self.follower, "ties", None) != "random"
-        )
+        """Whether many commitments can be evaluated together."""
+        return isinstance(self.follower, LocalFollower)
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Yield slices of n commitments, each few enough to be evaluated together."""
         step = max(1, BLOCK // (self.game.n_states**2 * self.game.n_follower_actions))
-        return (slice(at, at + step) for at in range(0, n, step))
+        return (slice(at, at + step) for at in range(0, max(n, 1), step))
 
     @cached_property
     def kernel(self) -> Array:
         """The dense kernel (S, A, B, S)."""
         return _dense(self.game.matrix).reshape(*self.game.shape, self.game.n_states)
 
-    @checked(q=VALUES, own=VALUES)
-    def answer(self, q: Array, own: Array) -> Array:
+    @checked(q=VALUES, own=VALUES, noise=VALUES)
+    def answer(self, q: Array, own: Array, noise: Array | float = 0.0) -> Array:
         """Return a local follower's play (…, B) at action values q (…, B) of its own.
 
         Parameters
         ----------
         own : the leader's action values (…, B), by which the problem's tie rule decides, if any.
+        noise : what rounding may have done to q, (…, B); less than that is a tie.
         """
-        if self.ties is not None:
-            return self._chosen(q >= q.max(axis=-1, keepdims=True) - self.tolerance, own)
+        if self.epsilon is not None:
+            return play(
+                self.follower, self.ties, q + 2 * noise >= q.max(axis=-1, keepdims=True), own
+            )
         assert isinstance(self.follower, LocalFollower)
-        return np.asarray(self.follower.answer(q, self.tolerance), dtype=float)
-
-    def _replies(self, kernel: Array, theirs: Array, own: Array) -> tuple[Array, Array]:
-        """Return responses (K, S, B) and leader values (K, S) of K follower MDPs.
-
-        Parameters
-        ----------
-        kernel : (K, S, B, S).
-        theirs, own : the follower's and the leader's reward, (K, S, B).
-        """
-        gamma = self.game.discount
-        everything = np.ones(theirs.shape, dtype=bool)
-        q = best_values(kernel, theirs, gamma, everything)
-        if self.ties is None:
-            response = self.answer(q, own)
-        else:
-            response = self._tied(kernel, own, q >= q.max(axis=-1, keepdims=True) - self.tolerance)
-        chain = np.einsum("ksb,ksbt->kst", response, kernel)
-        mean = np.einsum("ksb,ksb->ks", response, own)
-        return response, _solve(chain, mean, gamma)
-
-    def _tied(self, kernel: Array, own: Array, optimal: NDArray[np.bool_]) -> Array:
-        """Return the responses (K, S, B) that break ties for the leader, or against it."""
-        assert self.epsilon is not None
-        score = np.zeros(own.shape)
-        if (optimal.sum(axis=-1) > 1).any():
-            uniform = self.epsilon / kernel.shape[2]
-            sign = 1.0 if self.ties == "optimistic" else -1.0
-            mixed = (1 - self.epsilon) * kernel + uniform * kernel.sum(axis=2, keepdims=True)
-            reward = (1 - self.epsilon) * own + uniform * own.sum(axis=2, keepdims=True)
-            score = sign * best_values(mixed, sign * reward, self.game.discount, optimal)
-        return self._chosen(optimal, score)
-
-    def _chosen(self, optimal: NDArray[np.bool_], own: Array) -> Array:
-        """Return the play (…, B) of the optimal action that is best, or worst, for the leader."""
-        assert self.epsilon is not None
-        sign = 1.0 if self.ties == "optimistic" else -1.0
-        chosen = np.where(optimal, sign * own, -np.inf).argmax(axis=-1)
-        greedy = np.eye(own.shape[-1])[chosen]
-        return np.asarray((1 - self.epsilon) * greedy + self.epsilon / own.shape[-1])
+        return np.asarray(self.follower.answer(q), dtype=float)
 
 
 # What an argument `problem` may be.
 PROBLEM: Rule = is_a(CommitmentProblem)
-
-
-def best_values(kernel: Array, reward: Array, discount: float, allowed: NDArray[np.bool_]) -> Array:
-    """Return the optimal action values (K, S, B) of K MDPs by stacked policy iteration.
-
-    Parameters
-    ----------
-    kernel : (K, S, B, S).
-    reward : (K, S, B).
-    allowed : mask (K, S, B) of the actions that the maximisation may take.
-
-    **Source** Howard's policy iteration; an action changes only for a gain above rounding, and no
-    MDP is improved again once its values no longer rise. **Cost** arithmetic: K S×S systems a step.
-    """
-    some, states = np.arange(len(kernel))[:, None], np.arange(kernel.shape[1])
-    actions = np.where(allowed, reward, -np.inf).argmax(axis=-1)
-    total = np.full(len(kernel), -np.inf)
-    while True:
-        values = _solve(kernel[some, states, actions], reward[some, states, actions], discount)
-        q: Array = reward + discount * np.einsum("ksbt,kt->ksb", kernel, values)
-        open_q = np.where(allowed, q, -np.inf)
-        best = open_q.argmax(axis=-1)
-        gain = open_q[some, states, best] - open_q[some, states, actions]
-        rises = values.sum(axis=1) > total
-        better = (gain > ROUNDING * np.abs(q).max(axis=(1, 2))[:, None]) & rises[:, None]
-        if not better.any():
-            return q
-        total = np.where(rises, values.sum(axis=1), total)
-        actions = np.where(better, best, actions)
-
-
-def _solve(chain: Array, reward: Array, discount: float) -> Array:
-    """Return the solutions (K, S) of ``V = reward + discount · chain · V``."""
-    systems = np.eye(chain.shape[-1]) - discount * chain
-    return np.asarray(np.linalg.solve(systems, reward[..., None])[..., 0])
 
 
 def _dense(matrix: Matrix) -> Array:

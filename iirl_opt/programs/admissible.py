@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -36,9 +37,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import MAPPING, checked
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.linear import solve as solve_exactly
+from iirl_opt.exact.numbers import as_fractions
+from iirl_opt.exact.polytope import corners, count_of_systems
+from iirl_opt.game.exact import exact_kernel, exact_reward
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import REWARD, check_reward
+from iirl_opt.planning.exact import DENSE
+from iirl_opt.planning.incumbent import upwards
 from iirl_opt.planning.problem import check_allowed
 from iirl_opt.programs.occupancy import OccupancyMeasure, flow_matrix
 from iirl_opt.solver import Solved, Solver, solve
@@ -47,6 +54,9 @@ from iirl_opt.solver.records import SOLVER
 __all__ = ["AdmissibleCommitment", "AdmissibleSolution", "Restriction"]
 
 Array = NDArray[np.float64]
+
+# Exact systems that are solved for the corners.
+CORNERS = 5000
 Restriction = tuple[ArrayLike, ArrayLike]
 
 
@@ -164,6 +174,55 @@ class AdmissibleCommitment:
         play = mu[np.arange(len(mu)), :, answers]
         policy = play / play.sum(axis=1, keepdims=True)
         return AdmissibleSolution(policy, np.array(solved.duals["flow"]), solved)
+
+    def exactly(self) -> tuple[Array, float] | None:
+        """Return the best admissible commitment (S, A) and its value, by rational arithmetic.
+
+        The Bellman equation's maximum over ``Π(s)`` is at a corner, so this is an MDP of corners
+        and answers, and policy iteration ends with the optimum. The policy is rounded to floats,
+        the value upwards. None for more than 40 states, or many corners.
+
+        **Cost** arithmetic in Fractions.
+        """
+        game = self.game
+        n_states, n_a = game.shape[:2]
+        counts = [count_of_systems(n_a, len(h)) for _, h in self.restrictions.values()]
+        if n_states > DENSE or sum(counts) > CORNERS:
+            return None
+        kernel = exact_kernel(game)
+        reward = exact_reward(game, self.reward)
+        points = [self._corners(s, state) for s, state in enumerate(game.states)]
+        if not all(len(p) for p in points):
+            return None  # nothing is admissible, up to the solver's tolerance
+        choices = [(0, 0)] * n_states
+        while True:
+            played = [points[s][k] for s, (k, _) in enumerate(choices)]
+            rows = [played[s] @ kernel[s, :, b] for s, (_, b) in enumerate(choices)]
+            own = np.array([played[s] @ reward[s, :, b] for s, (_, b) in enumerate(choices)])
+            system = -game.rational.discount * np.array(rows)
+            system[np.diag_indices(n_states)] += 1
+            values = solve_exactly(system, own)
+            assert values is not None  # I − γP is regular
+            better = False
+            for s in range(n_states):
+                ahead = reward[s] + game.rational.discount * (kernel[s] @ values)
+                worth = points[s] @ ahead  # corners, answers
+                k, b = np.unravel_index(int(worth.argmax()), worth.shape)
+                if worth[k, b] > values[s]:
+                    choices[s], better = (int(k), int(b)), True
+            if not better:
+                policy = np.array([[float(p) for p in row] for row in played])
+                start = np.array(game.rational.start, dtype=object)
+                return policy, upwards(Fraction((start * values).sum()))
+
+    def _corners(self, s: int, state: Any) -> NDArray[Any]:
+        """Return the corners (k, A) of what is admissible and allowed in a state."""
+        allowed = np.flatnonzero(self.allowed[s])
+        g, h = self.restrictions.get(state, (np.empty((0, self.allowed.shape[1])), np.empty(0)))
+        found = corners(as_fractions(g[:, allowed]), as_fractions(h))
+        out = np.full((len(found), self.allowed.shape[1]), Fraction(0), dtype=object)
+        out[:, allowed] = found
+        return out
 
 
 def _by_state(

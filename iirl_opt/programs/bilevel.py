@@ -20,7 +20,8 @@ Every constant is as small as the row allows: U(s) is the largest measure that a
 in s, and M and N are the largest differences over the box of the follower's values that
 `value_bounds` proves. The measure is what makes it tight: without the follower's rows the program
 is the occupancy program of the joint optimum, so for the leader's own reward and ε = 0 its
-relaxation is exact. τ is the follower's tie tolerance.
+relaxation is exact. τ is what the solver's own tolerance makes of a tie: the program may take a
+worse answer for one, and what it finds is always evaluated at the true answer.
 
 Rows of your own on the measure (budgets on the leader's actions, hazards) are constraints of the
 *leader*: the follower optimises its reward and ignores them, and so the leader must find a
@@ -54,8 +55,9 @@ from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import check_reward, evaluate
 from iirl_opt.planning.bounds import ValueBounds, value_bounds
-from iirl_opt.planning.iteration import approximate_value_iteration, check_repeatable
-from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply, best_values
+from iirl_opt.planning.iteration import approximate_value_iteration, check_local
+from iirl_opt.planning.problem import PROBLEM, CommitmentProblem, Reply
+from iirl_opt.planning.stacked import Stack, upper_values
 from iirl_opt.solver import HiGHS, Solved, Solver, Status, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS
@@ -71,6 +73,9 @@ ACCEPTED = 1e-8
 
 # Bounds are widened by this share, so that rounding cuts no commitment off.
 SLACK = 1e-9
+
+# The tolerance τ of a tie, as a share of span(r2)/(1−γ).
+TIES = 1e-9
 
 # Rows count as respected within this share of their size.
 RESPECTED = 1e-7
@@ -148,7 +153,7 @@ class DeterministicCommitment:
                 "an OptimalFollower or EpsilonGreedyFollower: no linear rows say what others play",
                 self.problem.follower,
             )
-        check_repeatable(self.problem)
+        check_local(self.problem)
 
     @cached_property
     def choice(self) -> cp.Variable:
@@ -299,10 +304,8 @@ class DeterministicCommitment:
         some = (n_states, *kernel.shape[:2])
         reward = np.broadcast_to(np.eye(n_states)[:, :, None], some)
         allowed = np.broadcast_to(open_choices, some)
-        q = best_values(
-            np.broadcast_to(kernel, (n_states, *kernel.shape)), reward, game.discount, allowed
-        )
-        most = np.where(allowed, q, -np.inf).max(axis=2) @ game.start
+        stack = Stack(np.broadcast_to(kernel, (n_states, *kernel.shape)), reward, reward)
+        most = upper_values(stack, self.problem.arithmetic, allowed) @ game.start
         return np.repeat(most * (1 + SLACK), game.n_choices)
 
     def _follower_rows(self) -> list[cp.Constraint]:
@@ -320,7 +323,7 @@ class DeterministicCommitment:
         h_lo, h_hi = self._box
         largest = theirs + above @ h_hi + below @ h_lo
         least = theirs + above @ h_lo + below @ h_hi
-        ties = self.problem.tolerance / span
+        ties = TIES / (1 - gamma)
         plays = sp.kron(sp.eye_array(self._size // n_b), np.ones((n_b, n_b)), format="csr")
         optimum = ahead @ h + (sp.diags_array(largest) @ plays) @ z <= largest - theirs
         greedy = ahead @ h + sp.diags_array(least) @ z >= least - theirs - ties

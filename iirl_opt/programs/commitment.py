@@ -38,27 +38,17 @@ from iirl_opt.checks import FLAG, FUNCTION, MAPPING, TIME_LIMIT, checked, one_of
 from iirl_opt.errors import Interrupted, InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import (
-    REWARD,
-    Optimum,
-    check_reward,
-    evaluate,
-    modified_policy_iteration,
-    policy_iteration,
-)
+from iirl_opt.game.values import REWARD, check_reward, evaluate, local_scale
 from iirl_opt.planning.ascent import improve_stochastic
 from iirl_opt.planning.bounds import bounded, value_bounds
 from iirl_opt.planning.branch import branch_and_bound
 from iirl_opt.planning.enumeration import Search, enumerate_commitments
-from iirl_opt.planning.iteration import (
-    approximate_value_iteration,
-    evaluated,
-    joint_leader_policy,
-)
+from iirl_opt.planning.incumbent import proves
+from iirl_opt.planning.iteration import approximate_value_iteration, evaluated
+from iirl_opt.planning.joint import JointOptimum, joint_optimum, proved_joint
 from iirl_opt.planning.problem import CommitmentProblem, Reply, Ties
 from iirl_opt.programs.admissible import AdmissibleCommitment, Restriction
-from iirl_opt.programs.bilevel import BilevelSolution, DeterministicCommitment, accepted_gap
+from iirl_opt.programs.bilevel import BilevelSolution, DeterministicCommitment
 from iirl_opt.programs.normal_form import MixedCommitment
 from iirl_opt.programs.occupancy import OccupancyMeasure
 from iirl_opt.programs.proof import certificate_of_commitment
@@ -81,11 +71,14 @@ Method = Literal[
 METHODS = get_args(Method)
 Rows = Callable[[Any], Sequence[cp.Constraint]]
 
+# Up to so many commitments a mixed-integer program's answer is confirmed by looking at all.
+CONFIRMED = 20_000
+
 
 class Guarantee(Enum):
     """What is known about a commitment, among those that its `among` names."""
 
-    EXACT = "no commitment has a larger value"
+    EXACT = "no commitment has a larger value: proved, up to 2⁻⁴⁰ of the scale of its rewards"
     BOUND = "the value is within a stated bound of the best"
     HEURISTIC = "the value is what this commitment earns; nothing is known of the best"
 
@@ -99,14 +92,20 @@ class Commitment:
     policy : the commitment, shape (S, A).
     response : an answer that the follower may give, shape (S, B).
     value : expected discounted reward of the leader from the start distribution, by our own
-        evaluation of the commitment and the response.
+        evaluation of this commitment and this response.
     values : the same from every state, shape (S,).
-    guarantee : what is known about it.
+    guarantee : what is known about it. ``EXACT`` means that the interval from `value` to `bound` is
+        proved, and no wider than 2⁻⁴⁰ of the local scale of the reward that this play meets
+        (`iirl_opt.game.values.local_scale`), or than neighbouring floats; for optimal and ε-greedy
+        followers of small games, that no other is better in exact numbers. A solver's word is never
+        enough for it.
     residual : the Bellman residual of `values` in the joint MDP of the leader's reward, recomputed:
         zero (up to rounding) proves that no joint policy, so no commitment, is better.
     solved : the solver's record where a program was solved.
     bound : no commitment `among` those named has a larger value; None where nothing is known. Of a
-        program it is the solver's word; of a search, our own arithmetic.
+        program it may be the solver's word; of a search, our own arithmetic.
+    gap : by how much another can be better, as known before `value` and `bound` were rounded; None
+        where nothing is known.
     among : ``"all"`` commitments, ``"deterministic"`` ones, or ``"admissible"`` ones; in each case
         those that respect the constraints.
     method : what found it.
@@ -123,17 +122,14 @@ class Commitment:
     problem: CommitmentProblem
     solved: Solved | None = None
     bound: float | None = None
+    gap: float | None = None
     among: Literal["all", "deterministic", "admissible"] = "all"
     method: Method = "policy-iteration"
     converged: bool | None = None
 
-    @property
-    def gap(self) -> float | None:
-        """How much better than `value` another commitment can be; None where nothing is known."""
-        return None if self.bound is None else max(self.bound - self.value, 0.0)
-
     def __repr__(self) -> str:
-        word = "" if self.solved is None else " by the solver's word"
+        mine = self.solved is None or self.guarantee is Guarantee.EXACT
+        word = "" if mine else " by the solver's word"
         bound = "" if self.bound is None else f", bound {self.bound:.9g}{word}"
         rest = "" if self.converged is not False else ", not converged"
         return (
@@ -199,8 +195,8 @@ class StackelbergCommitment:
         """
         solved = solve(self.problem(), solver)
         mass = np.array(self.measure.variable.value).reshape(self.game.n_states, -1)
-        optimum = policy_iteration(self.game, self.reward, start=mass.argmax(axis=1))
-        return _commitment(CommitmentProblem(self.game, self.reward), optimum, solved)
+        problem = CommitmentProblem(self.game, self.reward)
+        return _joint(problem, joint_optimum(problem, start=mass.argmax(axis=1)), solved)
 
 
 @checked(
@@ -323,11 +319,11 @@ def _lemma_2(problem: CommitmentProblem, method: Method, solver: Solver | None) 
     if method == "program":
         if problem.allowed.all():
             return StackelbergCommitment(game, reward).solve(solver)
-        return _admissible(problem, {}, method, None, solver)
-    if problem.allowed.all():
-        return _commitment(problem, modified_policy_iteration(game, reward))
-    best = evaluated(problem, joint_leader_policy(problem))
-    return _made(problem, best.policy, best.reply, bound=best.value, among="all")
+        solved = (
+            AdmissibleCommitment(game, reward, {}, allowed=problem.allowed).solve(solver).solved
+        )
+        return _joint(problem, joint_optimum(problem), solved)
+    return _joint(problem, joint_optimum(problem))
 
 
 def _need_lemma_2(problem: CommitmentProblem, name: str, value: object) -> None:
@@ -362,11 +358,20 @@ def _admissible(
         problem.game, problem.reward, restrictions, allowed=problem.allowed
     )
     policy, bounds, solved = restricted.solve(solver)
+    bound, proved = float(problem.game.start @ bounds), False
+    exact = restricted.exactly()
+    if exact is not None:
+        policy, bound = exact
+    reply = problem.reply(policy)
+    value = float(problem.game.start @ reply.values)
+    if exact is not None:
+        proved = proves(bound - value, _scale(problem, policy, reply.response), value)
     return _made(
         problem,
         policy,
-        problem.reply(policy),
-        bound=float(problem.game.start @ bounds),
+        reply,
+        bound=bound,
+        proved=proved,
         among="admissible" if restrictions else "all",
         method="program",
         solved=solved,
@@ -400,7 +405,14 @@ def _constrained(
     values = evaluate(problem.game, problem.reward, (policy, response))
     reply = Reply(response, values)
     return _made(
-        problem, policy, reply, bound=best.value, among="all", method="program", solved=best.solved
+        problem,
+        policy,
+        reply,
+        bound=best.value,
+        proved=False,
+        among="all",
+        method="program",
+        solved=best.solved,
     )
 
 
@@ -427,17 +439,22 @@ def _bilevel(
             found.policy,
             reply,
             bound=found.bound,
+            proved=False,
             among="deterministic",
             method="milp",
             solved=found.solved,
         )
 
     try:
-        return commitment(bilevel.solve(rows, time_limit=time_limit, solver=solver))
+        found = bilevel.solve(rows, time_limit=time_limit, solver=solver)
     except Interrupted as stop:
         if stop.found is not None:
             stop.found = commitment(stop.found)
         raise
+    if subject_to is None and problem.n_deterministic <= CONFIRMED:
+        # The solver's word is no proof; so few commitments are looked at one by one.
+        return _searched(problem, enumerate_commitments(problem), "milp", found.solved)
+    return commitment(found)
 
 
 def _deterministic(
@@ -460,6 +477,7 @@ def _deterministic(
             found.policy,
             found.reply,
             bound=None,
+            proved=False,
             among="deterministic",
             method=method,
             converged=found.converged,
@@ -469,23 +487,43 @@ def _deterministic(
         search = enumerate_commitments(problem, time_limit=time_limit)
     else:
         search = branch_and_bound(problem, time_limit=time_limit)
-    best = evaluated(problem, search.policy(problem.game.n_leader_actions))
+    return _searched(problem, search, method)
+
+
+def _searched(
+    problem: CommitmentProblem, search: Search, method: Method, solved: Solved | None = None
+) -> Commitment:
+    """Return what a search found."""
     return _made(
-        problem, best.policy, best.reply, bound=search.bound, among="deterministic", method=method
+        problem,
+        search.policy(problem.game.n_leader_actions),
+        Reply(search.response, search.values),
+        value=search.value,
+        bound=search.bound,
+        gap=search.gap,
+        proved=search.proved,
+        among="deterministic",
+        method=method,
+        solved=solved,
     )
 
 
 def _mixed(problem: CommitmentProblem, solver: Solver | None) -> Commitment:
     """Return the best stochastic commitment of a one-state game."""
-    found = MixedCommitment(problem).solve(solver)
+    mixed = MixedCommitment(problem)
+    found = mixed.solve(solver)
+    supremum = mixed.supremum()
+    bound = found.bound if supremum is None else supremum
     best = evaluated(problem, found.policy)
-    if best.value < found.bound - _accepted(problem):  # the ties are not in the leader's favour
-        best = improve_stochastic(problem, found.policy).best
+    if best.value < bound:  # ties that are not in the leader's favour, or were lost by rounding
+        best = max(improve_stochastic(problem, found.policy).best, best, key=lambda b: b.value)
+    scale = _scale(problem, best.policy, best.reply.response)
     return _made(
         problem,
         best.policy,
         best.reply,
-        bound=found.bound,
+        bound=bound,
+        proved=supremum is not None and proves(bound - best.value, scale, best.value),
         among="all",
         method="milp",
         solved=found.solved,
@@ -496,15 +534,41 @@ def _stochastic(problem: CommitmentProblem, found: Commitment) -> Commitment:
     """Return what climbing from a deterministic commitment reaches, with a bound on all."""
     best = improve_stochastic(problem, found.policy).best
     bound = float(problem.game.start @ value_bounds(problem).w_hi)
+    scale = _scale(problem, best.policy, best.reply.response)
     return _made(
         problem,
         best.policy,
         best.reply,
         bound=bound,
+        proved=proves(bound - best.value, scale, best.value),
         among="all",
         method=found.method,
         converged=found.converged,
     )
+
+
+def _joint(
+    problem: CommitmentProblem, near: JointOptimum, solved: Solved | None = None
+) -> Commitment:
+    """Return the leader's part of an optimal joint policy, with what is known of it."""
+    best = proved_joint(problem, near)
+    return _made(
+        problem,
+        best.policy,
+        best.reply,
+        value=best.value,
+        bound=best.bound,
+        gap=best.gap,
+        proved=best.proved,
+        among="all",
+        method="policy-iteration" if solved is None else "program",
+        solved=solved,
+    )
+
+
+def _scale(problem: CommitmentProblem, policy: Array, response: Array) -> float:
+    """Return the local scale of the leader's reward under a pair, from the start."""
+    return float(problem.game.start @ local_scale(problem.game, problem.reward, (policy, response)))
 
 
 def _made(
@@ -513,19 +577,22 @@ def _made(
     reply: Reply,
     *,
     bound: float | None,
+    proved: bool,
     among: Literal["all", "deterministic", "admissible"],
+    value: float | None = None,
+    gap: float | None = None,
     method: Method = "policy-iteration",
     solved: Solved | None = None,
     converged: bool | None = None,
 ) -> Commitment:
     """Return a commitment with the guarantee that its bound gives it."""
     game = problem.game
-    value = float(game.start @ reply.values)
+    earned = float(game.start @ reply.values) if value is None else value
     guarantee = Guarantee.HEURISTIC
     if bound is not None:
-        met = bound <= value + _accepted(problem)
-        guarantee = Guarantee.EXACT if met else Guarantee.BOUND
-        bound = max(bound, value)
+        guarantee = Guarantee.EXACT if proved else Guarantee.BOUND
+        bound = max(bound, earned)
+        gap = bound - earned if gap is None else gap
     ahead = game.discount * (game.matrix @ reply.values)
     best = (problem.full_reward.reshape(game.n_states, -1) + ahead.reshape(game.n_states, -1)).max(
         1
@@ -533,39 +600,15 @@ def _made(
     return Commitment(
         policy=policy,
         response=reply.response,
-        value=value,
+        value=earned,
         values=reply.values,
         guarantee=guarantee,
         residual=float(np.abs(best - reply.values).max()),
         problem=problem,
         solved=solved,
         bound=bound,
+        gap=gap,
         among=among,
         method=method,
         converged=converged,
-    )
-
-
-def _accepted(problem: CommitmentProblem) -> float:
-    """Return the gap that counts as none."""
-    return accepted_gap(problem.reward, problem.game.discount)
-
-
-def _commitment(
-    problem: CommitmentProblem, optimum: Optimum, solved: Solved | None = None
-) -> Commitment:
-    game = problem.game
-    leader, follower = np.divmod(optimum.actions, game.n_follower_actions)
-    value = float(game.start @ optimum.values)
-    return Commitment(
-        policy=deterministic_policy(leader, game.n_leader_actions),
-        response=deterministic_policy(follower, game.n_follower_actions),
-        value=value,
-        values=optimum.values,
-        guarantee=Guarantee.BOUND if optimum.undecided.any() else Guarantee.EXACT,
-        residual=optimum.residual,
-        problem=problem,
-        solved=solved,
-        bound=value + float(game.start @ optimum.error),
-        method="policy-iteration" if solved is None else "program",
     )

@@ -18,6 +18,7 @@ the same optimum as the linear program an answer of Conitzer & Sandholm 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import checked
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.polytope import corners, count_of_systems
+from iirl_opt.planning.exact import ExactProblem
+from iirl_opt.planning.incumbent import upwards
 from iirl_opt.planning.problem import PROBLEM, CommitmentProblem
 from iirl_opt.programs.bilevel import STRICT
 from iirl_opt.solver import Solved, Solver, solve
@@ -36,6 +40,9 @@ from iirl_opt.solver.records import SOLVER
 __all__ = ["MixedCommitment", "MixedSolution"]
 
 Array = NDArray[np.float64]
+
+# Exact systems that are solved for the supremum.
+CORNERS = 5000
 
 
 class MixedSolution(NamedTuple):
@@ -160,3 +167,30 @@ class MixedCommitment:
         bound = solved.value if solved.bound is None else solved.bound
         assert bound is not None
         return MixedSolution((x / x.sum())[None], bound, solved)
+
+    def supremum(self) -> float | None:
+        """Return what no commitment exceeds, by the corners of the follower's regions; else None.
+
+        Where answer b is best for the follower is a polytope of mixed strategies; the leader's
+        reward is linear there, so its largest value is at a corner. None where corners are many.
+
+        **Source** Conitzer & Sandholm 2006. **Cost** arithmetic in Fractions.
+        """
+        p = self.problem
+        _, n_a, n_b = p.game.shape
+        if count_of_systems(n_a, n_b - 1) * n_b > CORNERS:
+            return None
+        exact = ExactProblem(p)
+        mixed = exact.own[0]
+        mean = mixed.sum(axis=1, keepdims=True) / Fraction(n_b)
+        mixed = (1 - exact.epsilon) * mixed + exact.epsilon * mean
+        open_actions = np.flatnonzero(p.allowed[0])
+        most = None
+        for b in range(n_b):
+            others = [c for c in range(n_b) if c != b]
+            worse = (exact.theirs[0][:, others] - exact.theirs[0][:, [b]])[open_actions].T
+            for x in corners(worse, np.full(len(others), Fraction(0), dtype=object)):
+                value = (x * mixed[open_actions, b]).sum()
+                most = value if most is None else max(most, value)
+        assert most is not None  # some answer is best
+        return upwards(Fraction(most) / (1 - exact.discount))

@@ -85,19 +85,23 @@ def all_values(problem):
     return np.array([_values(problem, actions) for actions in every_commitment(problem)])
 
 
+def _answer(follower, best):
+    return follower.among(best.optimal) if hasattr(follower, "among") else follower.answer(best.q)
+
+
 def _values(problem, actions):
     game, follower = problem.game, problem.follower
     pi1 = deterministic_policy(actions, game.n_leader_actions)
     mdp = game.follower_mdp(pi1)
     best = policy_iteration(mdp, follower_reward(game, pi1, problem.follower_reward))
     if problem.ties is None:
-        return evaluate(game, problem.reward, (pi1, follower.answer(best.q, best.tolerance)))
+        return evaluate(game, problem.reward, (pi1, _answer(follower, best)))
     own = follower_reward(game, pi1, problem.reward)
     own = np.broadcast_to(own.reshape(game.n_states, -1), best.q.shape)
     kernel = np.asarray(mdp.kernel)
     mixed = (1 - problem.epsilon) * kernel + problem.epsilon * kernel.mean(axis=1, keepdims=True)
     mean = (1 - problem.epsilon) * own + problem.epsilon * own.mean(axis=1, keepdims=True)
-    tied = best.q >= best.q.max(axis=1, keepdims=True) - problem.tolerance
+    tied = best.optimal
     first = tied.argmax(axis=1)[:, None]
     choice = np.where(tied, np.arange(tied.shape[1]), first)  # what is not tied copies what is
     rows = np.arange(len(choice))[:, None]

@@ -32,6 +32,10 @@ def random_box(problem, rng):
     return mask
 
 
+def centred_values(problem):
+    return all_values(problem) - float(problem.offset)
+
+
 def follower_values(problem, actions):
     pi1 = deterministic_policy(actions, problem.game.n_leader_actions)
     return best_responses(problem.game, pi1, problem.follower_reward).values
@@ -41,8 +45,9 @@ def follower_values(problem, actions):
 def test_a_box_bounds_both_agents_values_of_every_commitment_in_it(kind):
     for seed in range(4):
         problem = random_problem(seed, kind, states=4)
-        values, rows = all_values(problem), np.array(every_commitment(problem))
+        values, rows = centred_values(problem), np.array(every_commitment(problem))
         theirs = np.array([follower_values(problem, row) for row in rows])
+        theirs -= problem.answers.offset
         rng = np.random.default_rng(seed)
         masks = np.stack([problem.allowed, *(random_box(problem, rng) for _ in range(3))])
         relaxation = Relaxation(problem)
@@ -66,7 +71,8 @@ def test_a_box_of_one_commitment_has_its_value_as_bound(kind):
         box = Relaxation(problem).bound(point[None])
         assert box.actions[0].tolist() == actions
         np.testing.assert_allclose(box.h_lo, box.h_hi, atol=1e-9)
-        np.testing.assert_allclose(box.w_hi, problem.values_of([actions]), atol=1e-6)
+        centred = problem.values_of([actions]) - float(problem.offset)
+        np.testing.assert_allclose(box.w_hi, centred, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,8 @@ def test_sure_ties_are_broken_by_the_followers_rule(follower, ties, first, secon
         problem = CommitmentProblem(
             game, np.eye(3)[wanted], follower, follower_reward=np.zeros(3), ties=ties
         )
-        assert Relaxation(problem).bound(problem.allowed[None]).w_hi[0, 0] == pytest.approx(value)
+        bound = Relaxation(problem).bound(problem.allowed[None]).w_hi[0, 0]
+        assert bound + float(problem.offset) == pytest.approx(value)
         bounds = value_bounds(problem)  # of all rules
         assert bounds.w_lo[0] == pytest.approx(epsilon / 2)
         assert bounds.w_hi[0] == pytest.approx(1 - epsilon / 2)
@@ -134,7 +141,7 @@ def test_value_bounds_hold_for_stochastic_commitments_and_every_tie_rule(kind):
             answers = [problem.reply(pi1).response]
             if problem.epsilon is not None:
                 f = EpsilonGreedyFollower
-                answers += [f(problem.epsilon, t).answer(best.q, best.tolerance) for t in rules]
+                answers += [f(problem.epsilon, t).among(best.optimal) for t in rules]
             for answer in answers:
                 values = evaluate(game, problem.reward, (pi1, answer))
                 assert (bounds.w_lo - SLACK <= values).all()
@@ -155,8 +162,10 @@ def test_deterministic_value_bounds_hold_and_are_no_looser(kind):
 
 def test_for_an_optimal_follower_with_the_same_reward_the_bound_is_the_joint_optimum():
     game, reward = random_game(20, 3, 3, seed=2)
-    box = Relaxation(CommitmentProblem(game, reward)).bound(np.ones((1, 20, 3), dtype=bool))
-    np.testing.assert_allclose(box.w_hi[0], policy_iteration(game, reward).values, atol=1e-10)
+    problem = CommitmentProblem(game, reward)
+    box = Relaxation(problem).bound(np.ones((1, 20, 3), dtype=bool))
+    joint = policy_iteration(game, reward).values - float(problem.offset)
+    np.testing.assert_allclose(box.w_hi[0], joint, atol=1e-10)
     np.testing.assert_allclose(box.h_hi, box.w_hi, atol=1e-10)
 
 
@@ -166,7 +175,7 @@ def test_extreme_temperatures_and_rewards_overflow_nowhere(beta, scale):
     game, reward = random_game(5, 2, 3, seed=4)
     problem = CommitmentProblem(game, scale * reward, BoltzmannFollower(beta))
     box = Relaxation(problem).bound(problem.allowed[None])
-    values = all_values(problem)
+    values = centred_values(problem)
     assert np.isfinite(box.w_hi).all()
     assert (values <= box.w_hi[0] + SLACK * scale).all()
 
@@ -210,7 +219,7 @@ def test_a_follower_of_ones_own_is_served_once_it_declares_bounds():
     box = Relaxation(problem).bound(problem.allowed[None])
     same = CommitmentProblem(game, reward, ProportionalFollower(np.square))
     np.testing.assert_allclose(box.w_hi, Relaxation(same).bound(same.allowed[None]).w_hi)
-    assert (all_values(problem) <= box.w_hi[0] + SLACK).all()
+    assert (centred_values(problem) <= box.w_hi[0] + SLACK).all()
 
 
 def test_weights_that_vanish_everywhere_are_refused_with_the_place():

@@ -75,7 +75,7 @@ def printed_step(problem, v, v_hat):
                     for b in range(game.n_follower_actions)
                 ]
             )
-            play = problem.follower.answer(q_hat, problem.tolerance)
+            play = problem.follower.answer(q_hat, 1e-13 * np.abs(q_hat).max())
             worth = sum(
                 play[b] * (problem.full_reward[s, a, b] + gamma * kernel[s, a, b] @ v)
                 for b in range(game.n_follower_actions)
@@ -376,7 +376,9 @@ def test_a_wrong_argument_is_named(bad, place):
     assert caught.value.place == place
 
 
-@pytest.mark.parametrize("follower", [Stubborn(), OptimalFollower("random")])
+@pytest.mark.parametrize(
+    "follower", [Stubborn(), OptimalFollower("random"), OptimalFollower("random", 3)]
+)
 def test_a_follower_whose_answers_cannot_be_compared_is_refused(follower):
     game, reward = random_game(3, 2, 2, seed=0)
     with pytest.raises(InvalidArgument, match="follower"):

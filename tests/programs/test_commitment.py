@@ -285,7 +285,7 @@ def test_every_exact_method_finds_the_best_deterministic_commitment(instance, fo
     assert plan.value == pytest.approx(best, abs=1e-7)
     assert (plan.guarantee, plan.among, plan.method) == (Guarantee.EXACT, "deterministic", method)
     assert plan.gap <= 1e-6
-    assert plan.value == float(game.start @ plan.values)
+    assert plan.value == pytest.approx(float(game.start @ plan.values), rel=1e-14, abs=1e-14)
     again = evaluate(game, own, (plan.policy, plan.response))
     assert plan.values == pytest.approx(again, abs=1e-9)
 
@@ -384,7 +384,10 @@ def test_a_shared_budget_may_have_an_optimum_that_no_commitment_plays():
     # A deterministic commitment turns right; the follower ignores the budget and may do so.
     alone = commit(game, reward, subject_to=half)
     assert alone.value == pytest.approx(1)
-    assert (alone.guarantee, alone.among) == (Guarantee.EXACT, "deterministic")
+    # The bound of such a program is the solver's word, which is no proof.
+    assert (alone.guarantee, alone.among) == (Guarantee.BOUND, "deterministic")
+    assert alone.gap <= 1e-7
+    assert "by the solver's word" in repr(alone)
 
 
 def test_a_shared_budget_whose_optimum_is_a_pair_is_a_commitment():
@@ -447,9 +450,17 @@ def test_a_time_limit_leaves_a_value_and_a_bound(method):
     assert f"{plan.guarantee.name} among deterministic" in repr(plan)
 
 
-def test_a_bound_of_a_program_is_marked_as_the_solvers_word():
+def test_a_bound_of_a_program_is_marked_as_the_solvers_word_until_it_is_confirmed(monkeypatch):
     game, reward = random_game(3, 2, 2, seed=0)
     follower = EpsilonGreedyFollower(0.3)
-    words = {m: repr(commit(game, reward, follower=follower, method=m)) for m in EXACT_METHODS}
-    assert "by the solver's word" in words["milp"]
-    assert "solver" not in words["enumerate"] + words["branch-and-bound"]
+
+    def plans():
+        return {m: commit(game, reward, follower=follower, method=m) for m in EXACT_METHODS}
+
+    assert not any("solver" in repr(plan) for plan in plans().values())
+    assert {plan.guarantee for plan in plans().values()} == {Guarantee.EXACT}
+    monkeypatch.setattr("iirl_opt.programs.commitment.CONFIRMED", 7)
+    found = plans()
+    assert "by the solver's word" in repr(found["milp"])
+    assert found["milp"].guarantee is Guarantee.BOUND
+    assert "solver" not in repr(found["enumerate"]) + repr(found["branch-and-bound"])
