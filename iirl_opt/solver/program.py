@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import highspy
@@ -193,7 +194,7 @@ class Program:
             floor = 1.0
             steep = steep + abs(self.curved) @ np.maximum(np.abs(x), floor)
         reduced = slope - self.matrix.T @ y
-        sizes = abs(self.matrix)
+        sizes = self._sizes
         wrong_rows = _wrong_sign(y, self.row_lower, self.row_upper)
         wrong = _wrong_sign(reduced, self.lower, self.upper)
         products = (
@@ -221,7 +222,7 @@ class Program:
 
     def _primal(self, x: Array, rows: Array, columns: Array, floor: float) -> float:
         """Return the largest violation of a row or bound, relative to its own scale."""
-        sizes = abs(self.matrix)
+        sizes = self._sizes
         excess = rows - ROUNDING * (sizes @ np.abs(x))
         demand = _size(self.row_lower, self.row_upper)
         terms = demand + sizes @ np.maximum(np.abs(x), floor)
@@ -232,6 +233,11 @@ class Program:
             _ratio(columns, size),
         )
         return float(np.max(shares))
+
+    @cached_property
+    def _sizes(self) -> Any:
+        """The magnitudes of the coefficients."""
+        return abs(self.matrix)
 
     def _norms(self, axis: int) -> Array:
         """Return the Euclidean norms of the rows (axis 1) or columns (axis 0)."""
