@@ -10,6 +10,8 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
+from cvxpy.constraints import Equality, Inequality
 from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, MAPPING, checked
@@ -222,7 +224,9 @@ def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
     point = status in (Status.OPTIMAL, Status.LIMIT) and problem.value is not None
     if point and quality is None:
         quality = _violation(problem)
-    if status is Status.OPTIMAL and not (quality and quality.relative <= limit):
+    if status is Status.OPTIMAL and not (
+        quality and quality.relative <= limit and _rows_hold(problem, limit)
+    ):
         status = Status.FAILED
     farkas: Mapping[str, Array] | None = None
     if status in (Status.INFEASIBLE, Status.UNBOUNDED) and problem.variables():
@@ -247,6 +251,33 @@ def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
         iterations=iterations,
         said=said,
     )
+
+
+def _rows_hold(problem: cp.Problem, limit: float) -> bool:
+    """Return whether affine comparisons hold, each by its own coefficients and its own constant."""
+    if any(v.is_complex() for v in problem.variables()):
+        return True
+    plain = (c for c in problem.constraints if isinstance(c, Equality | Inequality))
+    with quiet():
+        return all(_share(c) <= limit for c in plain if c.expr.is_affine())
+
+
+def _share(comparison: Any) -> float:
+    """Return the largest violation of ``g(x) ≤ 0`` or ``g(x) = 0``, a share of ``‖∇g‖ + |g(0)|``.
+
+    g is affine.
+    """
+    expression = comparison.expr
+    value = _dense(expression.value).ravel(order="F")
+    off = np.abs(value) if isinstance(comparison, Equality) else np.maximum(value, 0.0)
+    squares, constant = np.zeros(value.size), value.copy()
+    for variable, slope in expression.grad.items():
+        known = slope if sp.issparse(slope) else np.atleast_2d(slope)
+        slopes = sp.csc_array(known).reshape((variable.size, value.size))
+        squares += np.asarray((slopes**2).sum(axis=0)).ravel()
+        constant -= slopes.T @ _dense(variable.value).ravel(order="F")
+    local = np.sqrt(squares) + np.abs(constant)
+    return float(np.max(np.where(off > 0, off / np.where(local > 0, local, 1.0), 0.0), initial=0.0))
 
 
 def _second_opinion(

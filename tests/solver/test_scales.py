@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simplex import decide
 
 from iirl_opt.errors import InvalidArgument, SolverProblem
-from iirl_opt.solver import LiveProgram, Status, solve
+from iirl_opt.solver import Clarabel, LiveProgram, Named, Status, solve
 
 INF = np.inf
 NAMES = {"optimal": "OPTIMAL", "infeasible": "INFEASIBLE", "unbounded": "UNBOUNDED"}
@@ -87,6 +87,27 @@ def test_a_row_of_tiny_coefficients_holds(tiny):
     r = cp.Variable(3, name="r")
     rows = [tiny * (r[0] - r[1]) >= 0, cp.sum(r) == 1, r >= 0]
     assert solve(cp.Problem(cp.Maximize(r[1]), rows)).primal["r"] == pytest.approx([0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize("solver", [Named("HIGHS"), Named("SCIPY"), Named("SCS"), Clarabel()])
+def test_of_other_solvers_tiny_rows_are_looked_at_too(solver):
+    r = cp.Variable(3, name="r")
+    rows = [1e-10 * (r[0] - r[1]) >= 0, cp.sum(r) == 1, r >= 0]
+    solved = solve(cp.Problem(cp.Maximize(r[1]), rows), solver, throw=False)
+    if solved.status is Status.OPTIMAL:
+        assert solved.primal["r"] == pytest.approx([0.5, 0.5, 0], abs=1e-4)
+    else:
+        assert solved.status is Status.FAILED
+
+
+@pytest.mark.parametrize("tiny", [1e-9, 1e-10, 1e-12])
+def test_a_quadratic_program_with_tiny_coefficients_is_right_or_refused(tiny):
+    x = cp.Variable(2, name="x")
+    row = tiny * (x[0] + x[1]) == 2 * tiny
+    solved = solve(cp.Problem(cp.Minimize(cp.sum_squares(x)), [row]), throw=False)
+    assert solved.status is Status.FAILED or solved.primal["x"] == pytest.approx([1, 1], abs=1e-5)
+    far = solve(cp.Problem(cp.Minimize(cp.sum_squares(x)), [tiny * x[0] == 1]), throw=False)
+    assert far.status is Status.FAILED or far.primal["x"][0] == pytest.approx(1 / tiny)
 
 
 @pytest.mark.parametrize("tiny", TINY)
