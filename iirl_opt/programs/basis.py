@@ -89,7 +89,7 @@ class Basis:
             reached = further
         return cls(game, chosen[reached[chosen // n]], np.flatnonzero(reached), side, right)
 
-    def solve(self, reward: Array) -> tuple[Array, Array, Array, float] | None:
+    def solution(self, reward: Array) -> tuple[Array, Array, Array, float] | None:
         """Return (measure (k,), values (m,), prices (l,), value), or None where it is no basis.
 
         Parameters

@@ -308,7 +308,7 @@ def _sharpened(found: OccupancySolution) -> OccupancySolution:
         kept = best.optimal[np.arange(game.n_states), chosen]
         play = deterministic_policy(np.where(kept, chosen, best.actions), game.n_choices)
     basis = Basis.of(game, play.ravel(), rows, right)
-    exact = basis.solve(found.reward)
+    exact = basis.solution(found.reward)
     if exact is None or exact[0].min(initial=0.0) < 0:
         return found
     measure, values, _, value = exact

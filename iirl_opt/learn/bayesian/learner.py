@@ -52,7 +52,7 @@ from iirl_opt.learn.bayesian.evidence import Evidence
 from iirl_opt.learn.bayesian.families import FAMILY, BoltzmannFamily, FollowerFamily
 from iirl_opt.learn.bayesian.posterior import Normal, Posterior
 from iirl_opt.learn.bayesian.priors import PRIOR, DirichletPrior, ParameterPrior, RewardPrior
-from iirl_opt.learn.bayesian.proposals import MOVE, SimplexWalk
+from iirl_opt.learn.bayesian.proposals import MOVE, REWARD_MOVE, SimplexWalk
 from iirl_opt.learn.bayesian.sampling import START, ParameterMove, RewardMove, sample
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe, sample_trajectory
 from iirl_opt.planning.iteration import approximate_value_iteration
@@ -80,7 +80,7 @@ CHOICES = ("mean", "thompson", "value")
     proposals=whole(1),
     thin=whole(1),
     chains=whole(1),
-    move=MOVE,
+    move=REWARD_MOVE,
     parameter_move=MOVE,
     fast=FLAG,
     choose=one_of(*CHOICES),

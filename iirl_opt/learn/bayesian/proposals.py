@@ -31,6 +31,7 @@ compares with a stored ratio, which is no Metropolis–Hastings for proposals th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,3 +186,8 @@ class Hamiltonian:
     leaps: int = 1
     step: float = 0.1
     acceptance: float = 0.6
+
+
+def REWARD_MOVE(name: str, value: Any) -> Any:
+    """Return a move of the reward, the gradient's or one of its own code."""
+    return value if isinstance(value, Hamiltonian) else MOVE(name, value)

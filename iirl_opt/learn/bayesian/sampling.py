@@ -28,6 +28,7 @@ from iirl_opt.learn.bayesian.posterior import Posterior
 from iirl_opt.learn.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.learn.bayesian.proposals import (
     MOVE,
+    REWARD_MOVE,
     DirichletProposal,
     GammaProposal,
     Hamiltonian,
@@ -69,7 +70,7 @@ def SEEDS(name: str, value: Any) -> tuple[int, ...]:
 @checked(
     posterior=is_a(Posterior),
     proposals=whole(1),
-    move=MOVE,
+    move=REWARD_MOVE,
     parameter_move=MOVE,
     chains=whole(1),
     thin=whole(1),
@@ -151,7 +152,7 @@ def sample(
 @checked(
     posterior=is_a(Posterior),
     proposals=whole(1),
-    move=MOVE,
+    move=REWARD_MOVE,
     parameter_move=MOVE,
     chains=whole(1),
     thin=whole(1),
