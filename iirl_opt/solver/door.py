@@ -272,7 +272,7 @@ def _share(comparison: Any) -> float:
     off = np.abs(value) if isinstance(comparison, Equality) else np.maximum(value, 0.0)
     squares, constant = np.zeros(value.size), value.copy()
     for variable, slope in expression.grad.items():
-        known = slope if sp.issparse(slope) else np.atleast_2d(slope)
+        known: Any = slope if sp.issparse(slope) else np.atleast_2d(slope)
         slopes = sp.csc_array(known).reshape((variable.size, value.size))
         squares += np.asarray((slopes**2).sum(axis=0)).ravel()
         constant -= slopes.T @ _dense(variable.value).ravel(order="F")
