@@ -55,9 +55,10 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 Discount = Annotated[
     str | None, typer.Option(help="Discount in place of the file's own, such as 0.95 or 19/20.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed in place of the file's own.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed in place of the file's own.")]
 GameSeed = Annotated[
-    int | None, typer.Option("--seed", help="Seed of a random game in place of the file's own.")
+    int | None,
+    typer.Option("--seed", min=0, help="Seed of a random game in place of the file's own."),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
 
@@ -423,7 +424,7 @@ def claims(
         str | None, typer.Argument(help="A Python file with a list `claims` of your own.")
     ] = None,
     examples: Annotated[int, typer.Option(min=1, help="Instances to draw for each.")] = 25,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
