@@ -87,6 +87,8 @@ def inclusion(
         raise InvalidArgument(
             "halfspaces", "and a reward are both given, or neither", "one of them", None
         )
+    if tan is not None and reward is None:
+        raise InvalidArgument("tan", f"is {tan} without a reward", "None beside half-spaces", tan)
     if reward is not None:
         return class_inclusion(game, observations, reward, tan=tan, multipliers=multipliers)
     instance = Instance.of(game)
