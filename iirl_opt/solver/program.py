@@ -42,8 +42,9 @@ ACCEPTED = 1e-6
 # A sum of floats is trusted up to so many units in the last place of its terms.
 ROUNDING = 8 * float(np.finfo(float).eps)
 
-# In the units of a program as it was given, what is below this counts as nothing beside one.
-FLOOR = 1e-9
+# In the units of a program as it was given, this is small beside one: times `ACCEPTED`, what HiGHS
+# lets a row be off.
+FLOOR = 1e-3
 
 # In other units no size is known to count as nothing; this is what a solver's noise is below.
 DUST = 1e-11
@@ -179,7 +180,7 @@ class Program:
         Parameters
         ----------
         y : the gain of the objective for one more unit of the bound that a row stands at.
-        floor : what counts as zero in a variable, or in a multiplier beside the largest cost.
+        floor : what counts as small in a variable, or in a multiplier beside the largest cost.
         """
         with np.errstate(all="ignore"):
             return self._quality(x, y, floor)
