@@ -318,7 +318,8 @@ def regret(
     if len(whole) < len(history):
         raise InvalidArgument("history", "holds trajectories", "whole responses", history)
     top = commit(game, truth).value if best is None else best
-    return np.array([top - game.start @ evaluate(game, truth, (o.pi1, o.pi2)) for o in whole])
+    earned = [float(game.start @ evaluate(game, truth, (o.pi1, o.pi2))) for o in whole]
+    return np.array([max(top - value, 0.0) for value in earned])  # below zero is rounding
 
 
 @dataclass(frozen=True, eq=False)

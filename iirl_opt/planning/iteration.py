@@ -163,6 +163,7 @@ def approximate_value_iteration(
     Examples
     --------
     >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.mdp import TwoAgentMDP
     >>> game = TwoAgentMDP([[[[3, 1]], [[1, 3]]], [[[1, 1]], [[0, 1]]]], discount=0.5)
     >>> found = approximate_value_iteration(CommitmentProblem(game, [0, 1], BoltzmannFollower(2)))
     >>> found.policy.argmax(axis=1), found.converged, found.kept
