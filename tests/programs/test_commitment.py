@@ -415,10 +415,17 @@ def test_a_shared_budget_whose_optimum_is_a_pair_is_a_commitment():
     ("arguments", "match"),
     [
         ({"follower": BoltzmannFollower(1), "method": "milp"}, "mixed-integer"),
-        ({"follower": BoltzmannFollower(1), "subject_to": list}, "mixed-integer"),
-        ({"follower": EpsilonGreedyFollower(0.1), "subject_to": list, "whose": "both"}, "whose"),
-        ({"subject_to": list, "method": "enumerate"}, "method"),
-        ({"subject_to": list, "whose": "follower"}, "whose"),
+        ({"follower": BoltzmannFollower(1), "subject_to": lambda program: []}, "mixed-integer"),
+        (
+            {
+                "follower": EpsilonGreedyFollower(0.1),
+                "subject_to": lambda program: [],
+                "whose": "both",
+            },
+            "whose",
+        ),
+        ({"subject_to": lambda program: [], "method": "enumerate"}, "method"),
+        ({"subject_to": lambda program: [], "whose": "follower"}, "whose"),
         ({"ties": "kind"}, "ties"),
         ({"follower_reward": [1.0, 0, 0], "method": "policy-iteration"}, "reward of its own"),
         ({"leader_reward": [1.0, 0, 0]}, "reward"),
