@@ -130,7 +130,11 @@ def proved_joint(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
     policy = deterministic_policy(near.leader, game.n_leader_actions)
     reply = problem.reply(policy)
     value = float(game.start @ reply.values)
-    return ProvedJoint(policy, reply, value, value + near.error, near.error, False)
+    # The follower does no worse than its part of the joint policy, whose error is known.
+    gap = 2 * near.error
+    scale = float(game.start @ local_scale(game, problem.reward, (policy, reply.response)))
+    bound = upwards(Fraction(value) + Fraction(gap))
+    return ProvedJoint(policy, reply, value, bound, gap, proves(gap, scale, value))
 
 
 def _exactly(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:

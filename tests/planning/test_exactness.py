@@ -33,6 +33,13 @@ def test_a_game_of_two_hundred_states_is_decided(discount):
     assert plan.bound >= float(exact)
 
 
+def test_a_sparse_game_of_two_thousand_states_is_proved_in_floats():
+    game, reward = random_game(2000, 4, 4, seed=0, successors=5)
+    plan = commit(game, reward - 1e9 * (np.arange(2000) == 3))
+    assert plan.guarantee is Guarantee.EXACT
+    assert plan.gap <= 1e-12 * abs(plan.value)
+
+
 def test_a_penalty_that_nobody_pays_makes_no_ties():
     """Stay, go on or step off, four steps to a prize; off is a state with a penalty of 10^k."""
     kernel = np.zeros((5, 1, 3, 5))
