@@ -3,8 +3,12 @@
 import os
 from pathlib import Path
 
-import pytest
-from hypothesis import HealthCheck, settings
+# One thread a worker: on matrices as small as ours, threads cost several times what they gain.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(
     "quick",
