@@ -345,6 +345,8 @@ def each(rule: Rule, least: int = 0) -> Rule:
 
     def wider(name: str, value: Any) -> tuple[Any, ...]:
         values = tuple(rule(f"{name}[{i}]", x) for i, x in enumerate(_listed(name, value)))
+        if not values and least == 1:
+            raise InvalidArgument(name, "is empty", "at least one", value)
         if len(values) < least:
             raise InvalidArgument(name, f"has {len(values)} entries", f"at least {least}", value)
         return values

@@ -74,7 +74,9 @@ MEANINGS = {
     | {"an object", "an entry inf", "an entry -inf"},  # arrays of anything but NaN; fill is NaN too
     r"(Claim\.decide|describe)\.instance": set(SCALARS),
     r"assert_kkt\.solved": {"None"},
-    r".*\.(hypothesis|reward|first|second)": {"text array"},  # numbers written out are exact
+    r".*\.(hypothesis|reward|first|second|rows|inside)": {
+        "text array"
+    },  # numbers written out are exact
     r"HiGHS\.time_limit": {"zero"},
     r"solve\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import array_of_floats, checked, each, kept, whole
+from iirl_opt.checks import each, optional, unmasked, whole
 from iirl_opt.errors import InvalidArgument, MissingExtra
-from iirl_opt.exact.numbers import EXACT, UNREADABLE, as_fraction, as_fractions
+from iirl_opt.exact.numbers import EXACT, UNREADABLE, as_fractions
 from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_policy, exact_values
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.testing.strategies import policies, rewards
@@ -41,12 +41,6 @@ Exact = NDArray[Any]  # Fractions
 LARGEST_STEP = 3
 
 
-@checked(
-    rows=kept(array_of_floats(2)),
-    inside=kept(array_of_floats(1)),
-    faces=whole(1),
-    beyond=each(EXACT, 1),
-)
 def boundary_rewards(
     rows: ArrayLike,
     inside: ArrayLike,
@@ -97,7 +91,6 @@ def boundary_rewards(
     )
 
 
-@checked(faces=whole(1), beyond=each(EXACT, 1))
 def tied_rewards(
     game: TwoAgentMDP,
     pi1: ArrayLike | None = None,
@@ -203,6 +196,7 @@ def _hold(held: list[Exact], vector: Exact) -> None:
 
 
 def _read(name: str, numbers: ArrayLike, ndim: int) -> Exact:
+    unmasked()(name, numbers)
     try:
         read = as_fractions(numbers)
     except UNREADABLE:
@@ -215,23 +209,8 @@ def _read(name: str, numbers: ArrayLike, ndim: int) -> Exact:
 
 def _check_faces(faces: Any, n: int) -> None:
     most = max(n - 2, 1)
-    whole = isinstance(faces, int | np.integer) and not isinstance(faces, bool)
-    if faces is not None and not (whole and 1 <= faces <= most):
-        raise InvalidArgument("faces", f"is {faces!r}", f"None or 1 … {most}", faces)
+    optional(whole(1, most))("faces", faces)
 
 
 def _shares(beyond: Any) -> list[Fraction]:
-    if isinstance(beyond, str) or not isinstance(beyond, Iterable):
-        raise InvalidArgument("beyond", f"is {beyond!r}", "a list or tuple", beyond)
-    shares = [_share(i, share) for i, share in enumerate(beyond)]
-    if not shares:
-        raise InvalidArgument("beyond", "is empty", "at least one", beyond)
-    return shares
-
-
-def _share(position: int, share: Any) -> Fraction:
-    try:
-        return as_fraction(share)
-    except UNREADABLE:
-        problem = f"is {share!r}"
-        raise InvalidArgument(f"beyond[{position}]", problem, "a finite number", share) from None
+    return list(each(EXACT, 1)("beyond", beyond))
