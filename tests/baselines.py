@@ -240,6 +240,8 @@ PLANNING = {
     "CommitmentProblem.answer": on("problem", q=Q, own=Q),
     "CommitmentProblem.replies": on("problem", policies=PI1[None]),
     "CommitmentProblem.reply": on("problem", pi1=PI1),
+    "CommitmentProblem.assess": on("problem", actions=[[0, 1]]),
+    "CommitmentProblem.assess_policies": on("problem", policies=PI1[None]),
     "CommitmentProblem.values_of": on("problem", actions=[[0, 1]]),
     "Search.policy": on("search", n_actions=2),
     "approximate_value_iteration": problem_and(),

@@ -328,6 +328,7 @@ class CommitmentProblem:
         found = self.assess_policies(stack)
         return Reply(found.response, found.values + float(self.offset))
 
+    @checked(policies=array_of_floats(3, error=InvalidPolicy))
     def assess_policies(self, policies: Array) -> Assessment:
         """Return what `assess` does for K commitments (K, S, A), deterministic or not."""
         parts = []
@@ -343,6 +344,7 @@ class CommitmentProblem:
             )
         return Assessment(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
+    @checked(actions=array_of_whole(2))
     def assess(self, actions: ArrayLike) -> Assessment:
         """Return bounds on what K deterministic commitments (K, S) earn, and what is decided.
 
