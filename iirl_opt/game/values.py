@@ -122,7 +122,11 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "rewar
 
 @checked(reward=array_of_floats(error=InvalidReward, empty=False), discount=between(0, 1, "[)"))
 def tie_tolerance(reward: ArrayLike, discount: float) -> float:
-    """Return the difference of action values below which two actions are tied.
+    """Return the planning tolerance that verification allows a follower unasked.
+
+    Whoever plans in floats, or stops early, may take actions as tied whose values differ by this.
+    This library's followers do not: they decide ties exactly (`Optimum.optimal`), and report near
+    ones on a local scale (`Optimum.near`).
 
     ``max(1e-9 span(r), 8 ε max|r| / (1−γ)) / (1−γ)`` with ε the rounding unit.
     """
