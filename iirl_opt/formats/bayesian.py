@@ -102,6 +102,9 @@ class Settings:
         question = self.question
         for name, value, allowed, fits in (
             ("seed", self.number("seed"), "≥ 0", self.number("seed") >= 0),
+            ("proposals", self.number("proposals"), "≥ 1", self.number("proposals") >= 1),
+            ("chains", self.number("chains"), "≥ 1", self.number("chains") >= 1),
+            ("thin", question.thin, "≥ 1", question.thin is None or question.thin >= 1),
             ("level", question.level, "0 < level < 1", 0 < question.level < 1),
         ):
             if not fits:
