@@ -139,7 +139,7 @@ def test_normalise_is_taken_from_the_file(iirl, tmp_path: Path) -> None:
     [
         (["erring-partner", "--proposals", "0"], "--proposals"),
         (["erring-partner", "--chains", "0"], "--chains"),
-        (["erring-partner", "--seed", "-1"], "erring-partner.toml: question.seed: is -1"),
+        (["erring-partner", "--seed", "-1"], "Invalid value for '--seed'"),
         (["erring-partner", "--episodes", "3"], "erring-partner.toml: trajectory: has no meaning"),
         (["two-rooms", "--chains", "2"], "for files of the family bayesian"),
         (["erring-partner", "--plot", "chains.txt"], ".png, .pdf, .svg"),

@@ -159,7 +159,7 @@ def test_steps_have_the_frequencies_of_start_policies_and_kernel(sparse):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"end_probability": 0}, "end_probability is 0; allowed 0 < p ≤ 1"),
+        ({"end_probability": 0}, "end_probability is 0; allowed a number, 0 < x ≤ 1"),
         ({"end_probability": 1.5}, "end_probability is 1.5"),
         ({"end_probability": float("nan")}, "end_probability is nan"),
         ({"min_length": 0}, "min_length is 0; allowed a whole number ≥ 1"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.errors import InvalidArgument, InvalidValue, MissingExtra
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
@@ -274,5 +274,5 @@ def test_without_numba_the_extra_is_named(monkeypatch):
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong):
-    with pytest.raises(InvalidArgument):
+    with pytest.raises(InvalidValue):
         sample(answered(1.0), **{"proposals": 10, "fast": False, **wrong})
