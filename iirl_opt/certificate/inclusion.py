@@ -19,6 +19,7 @@ around it, say about the angle between a reward and the hypothesis ρ: η become
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,9 +93,9 @@ class _Proof(Certificate):
             "on_values": (k, t * n_states),
         }
 
+    @abstractmethod
     def _count(self) -> int:
         """Return the number of half-spaces."""
-        raise NotImplementedError
 
     def _slacks(self, halfspaces: SparseRows) -> list[Fraction]:
         pairs = zip(self.shares("pi1"), self.shares("pi2"), strict=True)
