@@ -76,8 +76,10 @@ def planning() -> list[Row]:
         )
         ms = timed(
             7,
-            ours=lambda g=game, r=reward: iirl.modified_policy_iteration(g, r),
-            unpolished=lambda g=game, r=reward: iirl.modified_policy_iteration(g, r, polish=False),
+            ours=lambda g=game, r=reward: iirl.game.modified_policy_iteration(g, r),
+            unpolished=lambda g=game, r=reward: iirl.game.modified_policy_iteration(
+                g, r, polish=False
+            ),
             quantecon=lambda p=peer: p.solve(method="mpi", epsilon=1e-8),
             value_iteration=lambda g=game, r=reward: value_iteration(g, r),
         )
@@ -215,7 +217,7 @@ def certificates() -> list[Row]:
             worst.append(iirl.worst_regret(known, episode.pi1).value)
             for tighten, bounds in upper.items():
                 began = time.perf_counter()
-                bounds.append(iirl.regret_bound(known, episode.pi1, tighten=tighten).upper)
+                bounds.append(iirl.rewards.regret_bound(known, episode.pi1, tighten=tighten).upper)
                 ms[tighten].append(1e3 * (time.perf_counter() - began))
     exact, zero = np.array(worst), 1e-7
     rows = []

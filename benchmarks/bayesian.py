@@ -27,17 +27,19 @@ import iirl_opt as iirl
 from iirl_opt.game.mdp import TwoAgentMDP
 
 Array = np.ndarray
-Move = iirl.SimplexWalk | iirl.DirichletProposal | iirl.Hamiltonian
+Move = iirl.bayesian.SimplexWalk | iirl.bayesian.DirichletProposal | iirl.bayesian.Hamiltonian
 
 # Proposals before a chain is timed.
 SETTLING = 600
 
 
-def seen(game: TwoAgentMDP, truth: Array, beta: float, episodes: int, length: int) -> iirl.Evidence:
+def seen(
+    game: TwoAgentMDP, truth: Array, beta: float, episodes: int, length: int
+) -> iirl.bayesian.Evidence:
     """Return trajectories of a Boltzmann follower under random commitments."""
     rng = np.random.default_rng(0)
     n_states, n_actions, _ = game.shape
-    evidence = iirl.Evidence(game)
+    evidence = iirl.bayesian.Evidence(game)
     for _ in range(episodes):
         pi1 = iirl.random_deterministic_policy(n_states, n_actions, rng)
         pi2 = iirl.BoltzmannFollower(beta).respond(game, pi1, truth)
@@ -46,19 +48,21 @@ def seen(game: TwoAgentMDP, truth: Array, beta: float, episodes: int, length: in
     return evidence
 
 
-def settled(posterior: iirl.Posterior) -> iirl.Chains:
+def settled(posterior: iirl.Posterior) -> iirl.bayesian.Chains:
     """Return a chain that has left a constant reward."""
     n = posterior.evidence.game.n_states
     start = [(np.full(n, 1 / n), 240.0)]
-    return iirl.sample(posterior, SETTLING, chains=1, start=start)
+    return iirl.bayesian.sample(posterior, SETTLING, chains=1, start=start)
 
 
-def seconds(posterior: iirl.Posterior, proposals: int, fast: bool, chain: iirl.Chains) -> float:
+def seconds(
+    posterior: iirl.Posterior, proposals: int, fast: bool, chain: iirl.bayesian.Chains
+) -> float:
     """Return how long proposals take after the last draw, without the start of the chain."""
     times = []
     for n in (1, proposals + 1):
         began = time.perf_counter()
-        iirl.sample(posterior, n, chains=1, start=chain.last, fast=fast)
+        iirl.bayesian.sample(posterior, n, chains=1, start=chain.last, fast=fast)
         times.append(time.perf_counter() - began)
     return max(times[1] - times[0], 1e-9)
 
@@ -90,12 +94,12 @@ def effective(posterior: iirl.Posterior, move: Move, budget: float, seed: int) -
     rate = 0.0
     for proposals in (400, 4000):  # the second with warm caches, and long enough to be timed
         began = time.perf_counter()
-        iirl.sample(posterior, proposals // 10, move=move, seed=seed)
+        iirl.bayesian.sample(posterior, proposals // 10, move=move, seed=seed)
         rate = proposals / 10 / (time.perf_counter() - began)
     proposals = max(400, int(rate * budget / 1.25))
     thin = max(1, proposals // 2000)
     began = time.perf_counter()
-    chains = iirl.sample(
+    chains = iirl.bayesian.sample(
         posterior, proposals, move=move, thin=thin, warmup=proposals // 4, seed=seed
     )
     elapsed = time.perf_counter() - began
@@ -116,18 +120,18 @@ def samplers(runs: int, budget: float) -> None:
         "random 50×4×4, 5 episodes": (iirl.random_game(50, 4, 4, seed=0), 5, 20),
     }
     for name, ((game, truth), episodes, length) in cases.items():
-        prior = iirl.exponential_prior(10.0 * float(truth.sum()))
+        prior = iirl.bayesian.exponential_prior(10.0 * float(truth.sum()))
         posterior = iirl.Posterior(seen(game, truth, 10.0, episodes, length), parameter_prior=prior)
         n = game.n_states
         grids = [grid for grid in (200, 1000) if grid >= 10 * n]
-        walks = [iirl.SimplexWalk(m, grid) for m in (10, 100, 1000) for grid in grids]
-        scales = [iirl.DirichletProposal(c * n) for c in (5.0, 25.0, 125.0, 625.0)]
+        walks = [iirl.bayesian.SimplexWalk(m, grid) for m in (10, 100, 1000) for grid in grids]
+        scales = [iirl.bayesian.DirichletProposal(c * n) for c in (5.0, 25.0, 125.0, 625.0)]
         moves: dict[str, Move] = {
-            "paper's walk": iirl.SimplexWalk(),
+            "paper's walk": iirl.bayesian.SimplexWalk(),
             "walk": tuned(posterior, walks, budget),
             "Dirichlet": tuned(posterior, scales, budget),
-            "MALA": iirl.Hamiltonian(),
-            "Hamiltonian": iirl.Hamiltonian(leaps=5),
+            "MALA": iirl.bayesian.Hamiltonian(),
+            "Hamiltonian": iirl.bayesian.Hamiltonian(leaps=5),
         }
         found: dict[str, list[list[float]]] = {label: [] for label in moves}
         for seed in range(runs):

@@ -15,9 +15,9 @@ from itertools import cycle, islice
 import numpy as np
 
 import iirl_opt as iirl
-from iirl_opt.programs.affine import affine_distance, strict_environment
-from iirl_opt.programs.identify import VerificationProtocol
-from iirl_opt.programs.verify import Verdict, verify_affine
+from iirl_opt.verification.environments import affine_distance, strict_environment
+from iirl_opt.verification.identification import VerificationProtocol
+from iirl_opt.verification.verify import Verdict, verify_affine
 
 TIES = ("first", "last", "random", "mix", "all", "adversary")
 Array = np.ndarray

@@ -17,7 +17,7 @@ for action in range(2):
 r = cp.Variable(8)
 rows = [cp.sum(r) == 1, r[0] >= 0.2]
 problem = cp.Problem(cp.Maximize(cp.sum(cp.entr(r))), feasible.constraints(r) + rows)
-solved = iirl.solve(problem, iirl.Clarabel())
+solved = iirl.solve(problem, iirl.solver.Clarabel())
 
 print(f"entropy {solved.value:.4f} of at most {np.log(8):.4f}")
 print(f"reward {r.value.round(3).tolist()}")

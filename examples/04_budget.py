@@ -24,7 +24,7 @@ print(f"at most {limit:.4f}: value {careful.value:.4f}, price {careful.price['ha
 try:
     careful.split()
     print("the best joint policy is a pair of policies")
-except iirl.NotAProduct as correlated:
+except iirl.errors.NotAProduct as correlated:
     print(f"no pair of policies: {correlated}")
 
 # The price is the gain for one more unit of hazard: check it by a small change.

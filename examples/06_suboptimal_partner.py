@@ -11,7 +11,7 @@ game, reward = iirl.random_game(6, 3, 3, seed=15, concentration=0.1)
 partner = iirl.EpsilonGreedyFollower(0.5)
 
 problem = iirl.CommitmentProblem(game, reward, partner)
-naive = iirl.joint_leader_policy(problem)
+naive = iirl.commitment.joint_leader_policy(problem)
 earned = game.start @ problem.reply(naive).values
 heuristic = iirl.commit(game, reward, follower=partner)
 exact = iirl.commit(game, reward, follower=partner, exact=True)
@@ -39,7 +39,7 @@ print(f"a commitment that is best from every state: {found}{where}")
 partners = {f"ε = {e}": iirl.EpsilonGreedyFollower(e) for e in (0.1, 0.5, 0.9)}
 for name, missed in iirl.misspecification_loss(problem, partners).items():
     print(f"assuming {name}: loses {missed.loss:.4f}")
-worth = iirl.value_of_information(problem, list(partners.values()))
+worth = iirl.commitment.value_of_information(problem, list(partners.values()))
 print(f"knowing ε beforehand is worth {worth.gain:.4f}")
 
 assert earned <= heuristic.value + 1e-9 <= exact.value + 1e-8

@@ -37,7 +37,7 @@ try:
     shared = iirl.commit(game, reward, subject_to=rows, whose="both").value
     print(f"the same budget, shared:             {shared:.4f}")
     assert shared >= ignored.value - 1e-6
-except iirl.NotAProduct as correlated:
+except iirl.errors.NotAProduct as correlated:
     print(f"the same budget, shared:             {correlated}")
 
 assert max(other.value, mixed.value, ignored.value) <= free.value + 1e-9

@@ -54,20 +54,20 @@ class HabitFollower:
 game, _ = iirl.random_game(3, 2, 3, seed=4)
 truth, beta = np.array([0.0, 0.7, 0.3]), 40.0
 rng = np.random.default_rng(0)
-evidence = iirl.Evidence(game)
+evidence = iirl.bayesian.Evidence(game)
 for pi1 in ([[1, 0]] * 3, [[0, 1]] * 3):
     pi2 = HabitFollower(beta).respond(game, pi1, truth)
     for _ in range(4):
         evidence = evidence.observe(iirl.sample_trajectory(game, pi1, pi2, rng, min_length=15))
 
-prior = iirl.exponential_prior(40.0)
+prior = iirl.bayesian.exponential_prior(40.0)
 plain = iirl.Posterior(evidence, parameter_prior=prior)
 own = iirl.Posterior(evidence, HabitFamily(), parameter_prior=prior)
 
 # The library's own family is compiled (extra fast); yours runs in NumPy, by its likelihood.
-move = iirl.DirichletProposal(30.0)
-ours = iirl.sample(plain, 10_000, move=move, thin=5, warmup=1000, seed=0)
-yours = iirl.sample(own, 3000, move=move, chains=2, warmup=500, seed=0)
+move = iirl.bayesian.DirichletProposal(30.0)
+ours = iirl.bayesian.sample(plain, 10_000, move=move, thin=5, warmup=1000, seed=0)
+yours = iirl.bayesian.sample(own, 3000, move=move, chains=2, warmup=500, seed=0)
 
 for name, chains in (("Boltzmann", ours), ("with the habit", yours)):
     moved = chains.normalised("min")

@@ -16,10 +16,11 @@ import cvxpy as cp
 import numpy as np
 
 import iirl_opt as iirl
-from iirl_opt import certificate, claims, plot, solver, testing
+from iirl_opt import certificate, claims
 
-ROOMS = {"": iirl, "certificate": certificate, "solver": solver, "testing": testing}
-ROOMS |= {"claims": claims, "plot": plot}
+NAMES = """game follower observation certificate solver occupancy rewards commitment verification
+learn bayesian plot formats testing claims"""
+ROOMS = {"": iirl} | {name: getattr(iirl, name) for name in NAMES.split()}
 
 WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
 GAME = iirl.TwoAgentMDP(WEIGHTS, "1/2")
@@ -47,13 +48,13 @@ def made(what):
         "response": lambda: iirl.OptimalFollower().respond(GAME, PI1, R),
         "feasible": lambda: iirl.FeasibleRewards(GAME).observe(PI1, made("response")),
         "observation": lambda: iirl.observe(GAME, PI1, made("response")),
-        "trajectory": lambda: iirl.record_trajectory(GAME, PI1, STEPS),
-        "centre": lambda: iirl.analytic_centre(ROWS),
+        "trajectory": lambda: iirl.observation.record_trajectory(GAME, PI1, STEPS),
+        "centre": lambda: iirl.rewards.analytic_centre(ROWS),
         "grid": lambda: iirl.grid_game("S.\n.1", discount="1/2", prizes={"1": 1}),
         "learner": lambda: iirl.InteractiveIRL(GAME),
         "active": lambda: iirl.ActiveIRL(GAME),
         "protocol": lambda: iirl.VerificationProtocol(GAME, R),
-        "fixed": lambda: iirl.FixedEnvironment(made("learner")),
+        "fixed": lambda: iirl.learn.FixedEnvironment(made("learner")),
         "strict": lambda: iirl.strict_environment([0, 1, 1, 2], "1/2", "1/8", rational=True),
         "mazelike": lambda: made("strict").game,
         "report": lambda: iirl.verify_affine(
@@ -61,16 +62,16 @@ def made(what):
             made("strict"),
             iirl.policy_iteration(made("strict").mdp, [0, 1, 1, 2]).policy,
         ),
-        "evidence": lambda: iirl.Evidence(GAME).observe(made("trajectory")),
+        "evidence": lambda: iirl.bayesian.Evidence(GAME).observe(made("trajectory")),
         "posterior": lambda: iirl.Posterior(made("evidence")),
-        "chains": lambda: iirl.sample(made("posterior"), 20, chains=2, thin=2, fast=False),
+        "chains": lambda: iirl.bayesian.sample(made("posterior"), 20, chains=2, thin=2, fast=False),
         "bayesian": lambda: iirl.BayesianInteractiveIRL(GAME, proposals=20, thin=2, fast=False),
         "measure": lambda: iirl.OccupancyMeasure(GAME),
         "best": lambda: made("measure").maximise(R),
-        "pruned": lambda: iirl.prune(GAME),
-        "search": lambda: iirl.enumerate_commitments(made("problem")),
-        "bound": lambda: iirl.regret_bound(made("feasible"), PI1),
-        "condition": lambda: iirl.convergence_condition(GAME, R),
+        "pruned": lambda: iirl.game.prune(GAME),
+        "search": lambda: iirl.commitment.enumerate_commitments(made("problem")),
+        "bound": lambda: iirl.rewards.regret_bound(made("feasible"), PI1),
+        "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: certificate.policy_improvement(GAME, R, JOINT, best_joint()),
         "folder": folder,
         "side": lambda: certificate.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
@@ -130,7 +131,7 @@ def rows_of(program):
 def live(**arguments):
     """Return the baseline of a method that changes its program: a new one each time."""
     numbers = [1.0, 2.0], np.eye(2), [1.0, 1.0], [np.inf, np.inf]
-    return lambda: (iirl.LiveProgram(*numbers), dict(arguments))
+    return lambda: (iirl.solver.LiveProgram(*numbers), dict(arguments))
 
 
 def respond(follower):
@@ -157,14 +158,14 @@ FOLLOWERS = {
     "ProportionalFollower": PROPORTIONAL,
 }
 CHOICES = {
-    "AnalyticCentre": iirl.AnalyticCentre(),
-    "ChebyshevCentre": iirl.ChebyshevCentre(),
-    "HitAndRunMean": iirl.HitAndRunMean(n=2),
-    "MeanOfVertices": iirl.MeanOfVertices(n=1),
-    "RandomVertex": iirl.RandomVertex(),
-    "MaxMargin": iirl.MaxMargin(),
-    "MaximumEntropy": iirl.MaximumEntropy(),
-    "RandomReward": iirl.RandomReward(),
+    "AnalyticCentre": iirl.learn.AnalyticCentre(),
+    "ChebyshevCentre": iirl.learn.ChebyshevCentre(),
+    "HitAndRunMean": iirl.learn.HitAndRunMean(n=2),
+    "MeanOfVertices": iirl.learn.MeanOfVertices(n=1),
+    "RandomVertex": iirl.learn.RandomVertex(),
+    "MaxMargin": iirl.learn.MaxMargin(),
+    "MaximumEntropy": iirl.learn.MaximumEntropy(),
+    "RandomReward": iirl.learn.RandomReward(),
 }
 
 GAMES = {
@@ -258,22 +259,22 @@ PLANNING = {
     "value_bounds": problem_and(),
     "value_of_information": problem_and(followers=[rule(), rule("last")], weights=[0.5, 0.5]),
     "AdmissibleCommitment": lambda: dict(game=GAME, reward=R, restrictions={}),
-    "AdmissibleCommitment.solve": lambda: (iirl.AdmissibleCommitment(GAME, R, {}), {}),
+    "AdmissibleCommitment.solve": lambda: (iirl.commitment.AdmissibleCommitment(GAME, R, {}), {}),
     "DeterministicCommitment": problem_and(),
     "DeterministicCommitment.expected": lambda: (
-        iirl.DeterministicCommitment(made("problem")),
+        iirl.commitment.DeterministicCommitment(made("problem")),
         dict(quantity=R),
     ),
     "DeterministicCommitment.program": lambda: (
-        iirl.DeterministicCommitment(made("problem")),
+        iirl.commitment.DeterministicCommitment(made("problem")),
         dict(subject_to=[]),
     ),
     "DeterministicCommitment.solve": lambda: (
-        iirl.DeterministicCommitment(made("problem")),
+        iirl.commitment.DeterministicCommitment(made("problem")),
         dict(subject_to=[]),
     ),
     "MixedCommitment": lambda: dict(problem=made("one state")),
-    "MixedCommitment.solve": lambda: (iirl.MixedCommitment(made("one state")), {}),
+    "MixedCommitment.solve": lambda: (iirl.commitment.MixedCommitment(made("one state")), {}),
     "StackelbergCommitment": lambda: dict(game=GAME, reward=R),
     "StackelbergCommitment.expected": lambda: (
         iirl.StackelbergCommitment(GAME, R),
@@ -375,11 +376,17 @@ LEARNING = {
 }
 
 BAYESIAN = {
-    "BoltzmannFamily.follower": lambda: (iirl.BoltzmannFamily(), dict(parameter=1.0)),
-    "BoltzmannFamily.log_answer": lambda: (iirl.BoltzmannFamily(), dict(q=Q, parameter=1.0)),
-    "EpsilonGreedyFamily.follower": lambda: (iirl.EpsilonGreedyFamily(), dict(parameter=0.2)),
+    "BoltzmannFamily.follower": lambda: (iirl.bayesian.BoltzmannFamily(), dict(parameter=1.0)),
+    "BoltzmannFamily.log_answer": lambda: (
+        iirl.bayesian.BoltzmannFamily(),
+        dict(q=Q, parameter=1.0),
+    ),
+    "EpsilonGreedyFamily.follower": lambda: (
+        iirl.bayesian.EpsilonGreedyFamily(),
+        dict(parameter=0.2),
+    ),
     "EpsilonGreedyFamily.log_answer": lambda: (
-        iirl.EpsilonGreedyFamily(),
+        iirl.bayesian.EpsilonGreedyFamily(),
         dict(q=Q, parameter=0.2),
     ),
     "BayesianInteractiveIRL": lambda: dict(game=GAME, proposals=20, thin=2, fast=False),
@@ -387,22 +394,22 @@ BAYESIAN = {
     "Chains.normalised": on("chains", how="min"),
     "Chains.pick": on("chains", rng=rng),
     "DirichletPrior": dict,
-    "DirichletPrior.draw": lambda: (iirl.DirichletPrior(), dict(n_states=2, rng=rng())),
-    "DirichletPrior.log_density": lambda: (iirl.DirichletPrior(), dict(reward=UNIT)),
-    "DirichletPrior.shape": lambda: (iirl.DirichletPrior(), dict(n_states=2)),
+    "DirichletPrior.draw": lambda: (iirl.bayesian.DirichletPrior(), dict(n_states=2, rng=rng())),
+    "DirichletPrior.log_density": lambda: (iirl.bayesian.DirichletPrior(), dict(reward=UNIT)),
+    "DirichletPrior.shape": lambda: (iirl.bayesian.DirichletPrior(), dict(n_states=2)),
     "DirichletProposal": dict,
     "Evidence": lambda: dict(game=GAME),
     "Evidence.count": on("evidence", pi1=PI1, counts=np.ones((2, 2))),
     "Evidence.observe": on("evidence", seen=lambda: made("trajectory")),
     "Evidence.respond": on("evidence", pi1=PI1, response=PI2),
     "GammaPrior": lambda: dict(shape=1.0, rate=1.0),
-    "GammaPrior.draw": lambda: (iirl.GammaPrior(1.0, 1.0), dict(rng=rng())),
-    "GammaPrior.log_density": lambda: (iirl.GammaPrior(1.0, 1.0), dict(parameter=1.0)),
+    "GammaPrior.draw": lambda: (iirl.bayesian.GammaPrior(1.0, 1.0), dict(rng=rng())),
+    "GammaPrior.log_density": lambda: (iirl.bayesian.GammaPrior(1.0, 1.0), dict(parameter=1.0)),
     "GammaProposal": dict,
     "Hamiltonian": dict,
     "Known": lambda: dict(value=1.0),
-    "Known.draw": lambda: (iirl.Known(1.0), dict(rng=rng())),
-    "Known.log_density": lambda: (iirl.Known(1.0), dict(parameter=1.0)),
+    "Known.draw": lambda: (iirl.bayesian.Known(1.0), dict(rng=rng())),
+    "Known.log_density": lambda: (iirl.bayesian.Known(1.0), dict(parameter=1.0)),
     "Posterior": lambda: dict(evidence=made("evidence")),
     "Posterior.action_values": on("posterior", reward=UNIT),
     "Posterior.bank": on("posterior", reward=UNIT),
@@ -411,10 +418,10 @@ BAYESIAN = {
     "Posterior.log_likelihood": on("posterior", reward=UNIT, parameter=1.0),
     "ReflectedStep": dict,
     "SimplexWalk": dict,
-    "SimplexWalk.snap": lambda: (iirl.SimplexWalk(), dict(reward=UNIT)),
+    "SimplexWalk.snap": lambda: (iirl.bayesian.SimplexWalk(), dict(reward=UNIT)),
     "UniformPrior": dict,
-    "UniformPrior.draw": lambda: (iirl.UniformPrior(), dict(rng=rng())),
-    "UniformPrior.log_density": lambda: (iirl.UniformPrior(), dict(parameter=0.5)),
+    "UniformPrior.draw": lambda: (iirl.bayesian.UniformPrior(), dict(rng=rng())),
+    "UniformPrior.log_density": lambda: (iirl.bayesian.UniformPrior(), dict(parameter=0.5)),
     "exponential_prior": dict,
     "interact_bayesian": lambda: dict(learner=made("bayesian"), truth=R, episodes=1),
     "sample": lambda: dict(
@@ -434,7 +441,7 @@ SOLVERS = {
     "LiveProgram.add_rows": live(matrix=[[1.0, 1.0]], row_lower=[0.0], row_upper=[9.0]),
     "LiveProgram.change_objective": live(objective=[1.0, 2.0]),
     "LiveProgram.change_rows": live(row_lower=[0.0, 0.0], row_upper=[3.0, 3.0]),
-    "LiveProgram.of": lambda: (iirl.LiveProgram, dict(problem=small_program())),
+    "LiveProgram.of": lambda: (iirl.solver.LiveProgram, dict(problem=small_program())),
     "LiveProgram.remove_columns": live(which=[0]),
     "LiveProgram.solve": live(),
     "solve": lambda: dict(problem=small_program()),
@@ -449,7 +456,7 @@ PROOFS = {
     "Instance.of": lambda: (certificate.Instance.of(GAME), dict(game=GAME)),
     "Certificate.save": on("proof", path=lambda: made("folder") / "new.json"),
     "Certificate.from_json": on("proof", text=lambda: made("proof").to_json()),
-    "certificate.affine_halfspaces": lambda: dict(reward=R),
+    "class_halfspaces": lambda: dict(reward=R),
     "angle_bound": lambda: dict(
         environment=made("strict").mdp,
         reward=[0, 1, 1, 2],
@@ -498,7 +505,7 @@ TESTING = {
 NOT_WALKED = {
     r"(Ball|Centre|Chains|Commitment|Dominance|Environment|Episode|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
-    r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|Violation|WorstRegret|"
+    r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|BayesianEpisode|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Diagnostics|DistinctRows|Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"

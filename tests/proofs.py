@@ -21,23 +21,19 @@ from iirl_opt.certificate import (
     Infeasibility,
     Optimality,
     PolicyImprovement,
-    Side,
     SparseRows,
     Violation,
     Witness,
     angle_bound,
-    class_inclusion,
-    inclusion,
-    infeasibility,
-    optimality,
     policy_improvement,
     violation,
     witness,
 )
-from iirl_opt.certificate.combine import least_tangent
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.exact import exact_optimum
+from iirl_opt.occupancy.proof import Side, infeasibility, optimality
+from iirl_opt.rewards.inclusion_proof import class_inclusion, inclusion, least_tangent
 
 __all__ = ["DISCOUNTS", "KINDS", "SCALES", "honest", "loosened"]
 
@@ -114,7 +110,7 @@ def a_constrained_optimality(rng, scale, discount, floats):
 def an_infeasibility(rng, scale, discount, floats):
     game = a_game(rng, discount, floats=floats)
     cost = np.abs(a_reward(rng, scale, floats=floats)) + scale
-    cheapest = iirl.modified_policy_iteration(game, -cost / scale).values
+    cheapest = iirl.game.modified_policy_iteration(game, -cost / scale).values
     limit = -float(rng.choice([0.5, 0.9, 0.999])) * scale * float(game.start @ cheapest)
     return infeasibility(game, Side([np.repeat(cost, 4)], [limit], prices=[rng.uniform(0.5, 2)]))
 

@@ -143,15 +143,13 @@ PLACES = {
 def public():
     """Yield (name, callable) of all functions, classes and methods that users may call."""
     seen = set()
-    for room, module in ROOMS.items():
+    for module in ROOMS.values():
         for name in module.__all__:
             thing = getattr(module, name)
             if not callable(thing) or id(thing) in seen:
                 continue
             seen.add(id(thing))
-            twice = room == "certificate" and name == "affine_halfspaces"
-            label = f"{room}.{name}" if twice else name
-            yield label, thing
+            yield name, thing
             if not inspect.isclass(thing) or issubclass(thing, BaseException | enum.Enum):
                 continue
             for method in sorted(vars(thing) if inspect.isabstract(thing) else dir(thing)):
@@ -163,7 +161,7 @@ def public():
                     continue
                 if ours and id(inner) not in seen:
                     seen.add(id(inner))
-                    yield f"{label}.{method}", bound
+                    yield f"{name}.{method}", bound
 
 
 PUBLIC = dict(public())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from iirl_opt import checks
-from iirl_opt.cli import run
+from iirl_opt.cli.app import run
 from iirl_opt.errors import InvalidArgument
 
 ENDS = st.sampled_from(["[]", "(]", "[)", "()"])

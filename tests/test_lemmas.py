@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iirl_opt.commitment.plans import commit
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.graph import prune, reachable
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
-from iirl_opt.programs.commitment import commit
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import solve
 from iirl_opt.testing import games, observations, rewards
 

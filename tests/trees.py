@@ -13,9 +13,9 @@ import numpy as np
 from truth import kernel_of, optimum, spread, values_of
 
 import iirl_opt as iirl
-from iirl_opt.certificate import commitment_bound
+from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.tree_proof import commitment_bound
 from iirl_opt.follower import Affine, Power
-from iirl_opt.planning.problem import CommitmentProblem
 
 __all__ = ["FOLLOWERS", "a_search_tree", "forgeries", "truth"]
 

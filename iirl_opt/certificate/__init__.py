@@ -19,47 +19,6 @@ the format; `certify` finds the certificate of an answer.
 | `PolicyImprovement` | a policy is not optimal: another is worth more somewhere |
 """
 
-from iirl_opt.certificate.base import Certificate, Check, Match, read_certificate
-from iirl_opt.certificate.certify import certify
-from iirl_opt.certificate.combine import class_inclusion, inclusion
-from iirl_opt.certificate.halfspaces import affine_halfspaces, cone_halfspaces
-from iirl_opt.certificate.inclusion import ClassInclusion, Inclusion
-from iirl_opt.certificate.instance import Instance, SparseRows
-from iirl_opt.certificate.occupancy import Infeasibility, Optimality
-from iirl_opt.certificate.planning import Side, infeasibility, optimality
-from iirl_opt.certificate.policies import PolicyImprovement, policy_improvement
-from iirl_opt.certificate.rewards import Violation, Witness, violation, witness
-from iirl_opt.certificate.strict import AngleBound, angle_bound
-from iirl_opt.certificate.tree import CommitmentBound
-from iirl_opt.certificate.tree_maker import commitment_bound
+import lazy_loader
 
-__all__ = [
-    "AngleBound",
-    "Certificate",
-    "Check",
-    "ClassInclusion",
-    "CommitmentBound",
-    "Inclusion",
-    "Infeasibility",
-    "Instance",
-    "Match",
-    "Optimality",
-    "PolicyImprovement",
-    "Side",
-    "SparseRows",
-    "Violation",
-    "Witness",
-    "affine_halfspaces",
-    "angle_bound",
-    "certify",
-    "class_inclusion",
-    "commitment_bound",
-    "cone_halfspaces",
-    "inclusion",
-    "infeasibility",
-    "optimality",
-    "policy_improvement",
-    "read_certificate",
-    "violation",
-    "witness",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -46,6 +47,19 @@ __all__ = [
 Vector = NDArray[Any]
 
 VERSION = 2
+
+# The kinds of this package and their modules, which are loaded when one is read.
+HOMES = {
+    "angle bound": "strict",
+    "class inclusion": "inclusion",
+    "inclusion": "inclusion",
+    "infeasibility": "occupancy",
+    "optimality": "occupancy",
+    "policy improvement": "policies",
+    "search tree": "tree",
+    "violation": "rewards",
+    "witness": "rewards",
+}
 MALFORMED = (*UNREADABLE, KeyError, AttributeError, RecursionError, IIRLError)
 
 
@@ -364,9 +378,11 @@ def _parse(text: str, path: Path) -> Certificate:
         hash(kind)
     except MALFORMED as problem:
         raise FileProblem(path, f"is no certificate ({problem})") from None
+    if kind in HOMES:
+        import_module(f"iirl_opt.certificate.{HOMES[kind]}")
     kinds = Certificate.kinds
     if version != VERSION or type(version) is not int or kind not in kinds:
-        known = f"{', '.join(kinds)}, {VERSION}"
+        known = f"{', '.join({**HOMES, **kinds})}, {VERSION}"
         raise FileProblem(path, f"is {kind!r} of version {version!r}; known: {known}")
     if not same:
         raise FileProblem(path, "does not have the digest of its contents", key="digest")

@@ -19,7 +19,7 @@ from iirl_opt.checks import checked, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions
 
-__all__ = ["affine_halfspaces", "centred", "cone_halfspaces", "cone_pairs"]
+__all__ = ["centred", "class_halfspaces", "cone_halfspaces", "cone_pairs"]
 
 # Objects that are Fractions.
 Vector = NDArray[Any]
@@ -38,7 +38,7 @@ def centred(reward: ArrayLike) -> Vector:
 
 
 @checked(reward=unmasked(InvalidReward))
-def affine_halfspaces(reward: ArrayLike) -> SparseRows:
+def class_halfspaces(reward: ArrayLike) -> SparseRows:
     """Return at most S half-spaces whose intersection is ``Aff(r) = {λ r + c : λ ≥ 0}``.
 
     The vectors ``φ_1 … φ_{S−2}`` are a basis of the complement of span(r, 1), with three entries
@@ -53,7 +53,7 @@ def affine_halfspaces(reward: ArrayLike) -> SparseRows:
 
     Examples
     --------
-    >>> for h in affine_halfspaces([0.0, 1.0, 3.0]):
+    >>> for h in class_halfspaces([0.0, 1.0, 3.0]):
     ...     print([int(x) for x in h])
     [2, -3, 1]
     [-2, 3, -1]

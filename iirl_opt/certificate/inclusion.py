@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from iirl_opt.certificate.base import Certificate, Conditions, magnitude
 from iirl_opt.certificate.episodes import Episode, combined, on_reward
 from iirl_opt.certificate.form import above, up
-from iirl_opt.certificate.halfspaces import affine_halfspaces, centred, cone_halfspaces, cone_pairs
+from iirl_opt.certificate.halfspaces import centred, class_halfspaces, cone_halfspaces, cone_pairs
 from iirl_opt.certificate.instance import SparseRows, clamped, span
 
 __all__ = ["ClassInclusion", "Inclusion", "slacks", "tangent"]
@@ -222,7 +222,7 @@ class ClassInclusion(_Proof):
     def halfspaces(self) -> SparseRows:
         """Return the half-spaces that the multipliers prove."""
         if self.inner is None:
-            return affine_halfspaces(self.reward)
+            return class_halfspaces(self.reward)
         return cone_halfspaces(self.reward, self.inner)
 
     def missed(self) -> list[Fraction]:

@@ -6,36 +6,6 @@ for its instances and a predicate on one instance; ``iirl-opt claims FILE`` trie
 ``claims`` of a Python file. hypothesis (the extra ``testing``) is loaded when claims are tried.
 """
 
-from iirl_opt.claims.bayesian import CLAIMS as BAYESIAN
-from iirl_opt.claims.claim import (
-    Claim,
-    Outcome,
-    Result,
-    describe,
-    read_claims,
-    run_claims,
-    untried,
-)
-from iirl_opt.claims.cooperation import CLAIMS as COOPERATION
-from iirl_opt.claims.feasible import CLAIMS as FEASIBLE
-from iirl_opt.claims.ideal import CLAIMS as IDEAL
-from iirl_opt.claims.learning import CLAIMS as LEARNING
-from iirl_opt.claims.optima import CLAIMS as OPTIMA
-from iirl_opt.claims.planning import CLAIMS as PLANNING
-from iirl_opt.claims.strict import CLAIMS as STRICT
-from iirl_opt.claims.suboptimal import CLAIMS as SUBOPTIMAL
+import lazy_loader
 
-__all__ = [
-    "PAPER",
-    "Claim",
-    "Outcome",
-    "Result",
-    "describe",
-    "read_claims",
-    "run_claims",
-    "untried",
-]
-
-PAPER: tuple[Claim, ...] = (
-    FEASIBLE + IDEAL + STRICT + COOPERATION + OPTIMA + LEARNING + SUBOPTIMAL + PLANNING + BAYESIAN
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

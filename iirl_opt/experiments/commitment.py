@@ -24,6 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.commitment.enumeration import enumerate_commitments
+from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.value_iteration import approximate_value_iteration
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
@@ -31,9 +34,6 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import modified_policy_iteration
-from iirl_opt.planning.enumeration import enumerate_commitments
-from iirl_opt.planning.iteration import approximate_value_iteration
-from iirl_opt.planning.problem import CommitmentProblem
 
 __all__ = ["FIGURE_6", "FIGURE_7", "compute", "judge", "summarise_values"]
 

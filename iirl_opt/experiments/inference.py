@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from iirl_opt.formats.bayesian import Estimate, Settings, Summary, played
-from iirl_opt.learn.bayesian.chains import Chains
-from iirl_opt.learn.bayesian.learner import BayesianEpisode
+from iirl_opt.bayesian.chains import Chains
+from iirl_opt.bayesian.learner import BayesianEpisode
+from iirl_opt.library.bayesian import Estimate, Settings, Summary, played
 
 __all__ = ["Inference"]
 

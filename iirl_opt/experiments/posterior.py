@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 
+from iirl_opt.bayesian.chains import LARGEST_R_HAT
+from iirl_opt.bayesian.evidence import Evidence
+from iirl_opt.bayesian.posterior import Posterior
+from iirl_opt.bayesian.priors import Known
+from iirl_opt.bayesian.proposals import Hamiltonian
+from iirl_opt.bayesian.sampler import sample
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.grid import introductory_game, introductory_mazes
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.learn.bayesian.chains import LARGEST_R_HAT
-from iirl_opt.learn.bayesian.evidence import Evidence
-from iirl_opt.learn.bayesian.posterior import Posterior
-from iirl_opt.learn.bayesian.priors import Known
-from iirl_opt.learn.bayesian.proposals import Hamiltonian
-from iirl_opt.learn.bayesian.sampling import sample
 
 __all__ = ["FIGURE_1", "compute", "judge", "summarise_rewards"]
 

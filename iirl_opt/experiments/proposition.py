@@ -1,7 +1,7 @@
 """Proposition 1 as an experiment: where regret vanishes, where it does not, and where it cannot.
 
 A cell is one run of one learner against an optimal follower with random ties, as in the paper. On
-small random games the repaired assumption is decided first (`iirl_opt.programs.convergence`): where
+small random games the repaired assumption is decided first (`iirl_opt.learn.convergence`): where
 it holds, no episode has regret from some episode on, and the late commitments are optimal in
 rational arithmetic; where it fails, Algorithm 1 may keep a floor.
 
@@ -27,10 +27,10 @@ from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
+from iirl_opt.learn.convergence import convergence_condition
 from iirl_opt.learn.interactive import interact
 from iirl_opt.learn.limits import indistinguishable
 from iirl_opt.library import read_model
-from iirl_opt.programs.convergence import convergence_condition
 
 __all__ = ["PROPOSITION_1", "compute", "judge", "summarise_runs"]
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.bayesian.learner import BayesianInteractiveIRL, interact_bayesian
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
@@ -26,7 +27,6 @@ from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.learn.bayesian.learner import BayesianInteractiveIRL, interact_bayesian
 
 __all__ = ["FIGURE_4", "compute", "judge"]
 

@@ -1,1 +1,5 @@
 """The MDP graph layer: what the two agents act in."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,7 +9,7 @@ Split each state from its choices and the graph becomes a network: an edge from 
 (s, a, b), which carries the occupancy μ(s, a, b); from there one to each s', which carries
 ``γ P(s' | s, a, b) μ(s, a, b)``; and one out of the network, which carries the loss
 ``(1−γ) μ(s, a, b)``. What enters a state then leaves it, and that is the flow constraint of
-`iirl_opt.programs.occupancy`.
+`iirl_opt.occupancy.measure`.
 
 Which states can follow which is a matter of the *support*, the transitions of positive
 probability. It is read off the exact numbers where a game has them, so that a probability too

@@ -1,1 +1,5 @@
 """Learning an unknown reward from a partner's responses."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,7 +3,7 @@
 Algorithm 1 commits to what is optimal for a vertex of the feasible set. It learns only what such
 commitments happen to teach and keeps a regret floor on most random games. This learner
 
-1. takes the analytic centre r of the feasible set (`iirl_opt.programs.centre`) as its estimate,
+1. takes the analytic centre r of the feasible set (`iirl_opt.rewards.centre`) as its estimate,
 2. commits to what is optimal for r, but
 3. in some states mixes its actions so that under r the follower would be indifferent
    (`iirl_opt.learn.indifference`): whatever the answer, it cuts through the centre;
@@ -42,9 +42,9 @@ from iirl_opt.learn.information import Outlook, look_ahead
 from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import SPREAD
 from iirl_opt.observation import Trajectory
-from iirl_opt.programs.centre import Centre, analytic_centre, unit_rows
-from iirl_opt.programs.regret import RegretBound, regret_bound
-from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.centre import Centre, analytic_centre, unit_rows
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.regret import RegretBound, regret_bound
 
 __all__ = ["ActiveIRL"]
 
@@ -248,7 +248,7 @@ class ActiveIRL(Learner):
         ----------
         delta : end once the bound is at most this, or cannot be.
 
-        **Cost** many LPs: for games of up to some thirty states (see `iirl_opt.regret_bound`).
+        **Cost** many LPs: for games of up to some thirty states (`iirl_opt.rewards.regret_bound`).
         """
         return regret_bound(self.known, self.ask(), delta=delta)
 

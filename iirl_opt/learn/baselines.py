@@ -29,7 +29,7 @@ from iirl_opt.game.mdp import MDP
 from iirl_opt.learn.interactive import Learner
 from iirl_opt.learn.strategies import Chosen, informative
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
-from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 

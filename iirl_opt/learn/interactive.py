@@ -16,8 +16,8 @@ everything it says so once in a run, with the episodes to blame (`ContradictionW
 `slack` it goes on: observations are then violated at a price.
 
 Where only a trajectory is seen, `tell` takes that: it says what is optimal in the visited states
-(`iirl_opt.programs.partial`). Algorithm 1 as printed keeps a regret floor on most random games (the
-paper's Proposition 1 needs an assumption that random games do not meet). Lines 6 and 7 may be
+(`iirl_opt.rewards.trajectories`). Algorithm 1 as printed keeps a regret floor on most random games
+(the paper's Proposition 1 needs an assumption that random games do not meet). Lines 6 and 7 may be
 replaced by another choice (`iirl_opt.learn.strategies`), and the leader may draw among its tied
 optimal actions instead of taking the first.
 """
@@ -47,6 +47,7 @@ from iirl_opt.checks import (
     one_of,
     whole,
 )
+from iirl_opt.commitment.plans import commit
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -54,9 +55,8 @@ from iirl_opt.game.policy import deterministic_policy, random_deterministic_poli
 from iirl_opt.game.values import evaluate, modified_policy_iteration
 from iirl_opt.learn.strategies import Chosen, RandomVertex, RewardChoice
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe, sample_trajectory
-from iirl_opt.programs.commitment import commit
-from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
-from iirl_opt.programs.sets import DOMAIN, RewardDomain
+from iirl_opt.rewards.domains import DOMAIN, RewardDomain
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 

@@ -6,8 +6,8 @@ but constants. Write your own with this one method. All choices here look in the
 in the domain that they are given, and for state rewards but where `joint` says otherwise.
 
 Where trajectories were seen in place of responses, `RandomVertex` and `MeanOfVertices` choose in
-the cone around the rewards that explain them (`iirl_opt.programs.partial`); the other choices need
-rows that it does not have, and raise `InvalidArgument`.
+the cone around the rewards that explain them (`iirl_opt.rewards.trajectories`); the other choices
+need rows that it does not have, and raise `InvalidArgument`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import OnlyConstantRewards
-from iirl_opt.programs.centre import analytic_centre, unit_rows
-from iirl_opt.programs.rewards import FEASIBLE, FeasibleRewards
-from iirl_opt.programs.sets import DOMAIN, RewardDomain
+from iirl_opt.rewards.centre import analytic_centre, unit_rows
+from iirl_opt.rewards.domains import DOMAIN, RewardDomain
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 

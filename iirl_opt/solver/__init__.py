@@ -27,22 +27,6 @@ leaks, and the process is as it was: warnings' filters, standard output, signal 
 that share no variable may be solved in threads.
 """
 
-from iirl_opt.solver.door import solve
-from iirl_opt.solver.export import LinearRows, linear_rows, write_program
-from iirl_opt.solver.live import LiveProgram
-from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
+import lazy_loader
 
-__all__ = [
-    "Clarabel",
-    "HiGHS",
-    "LinearRows",
-    "LiveProgram",
-    "Named",
-    "Residuals",
-    "Solved",
-    "Solver",
-    "Status",
-    "linear_rows",
-    "solve",
-    "write_program",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -26,9 +26,9 @@ from itertools import product
 
 import numpy as np
 
+from iirl_opt.commitment.plans import Guarantee, commit
 from iirl_opt.follower import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.programs.commitment import Guarantee, commit
 
 DISCOUNTS = ("0", "1/2", "9/10", "0.95", "999/1000", "0.999999", "0.999999999", "0.9999999999")
 RULES = ("first", "last", "mix", "optimistic", "pessimistic")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from iirl_opt.certificate import affine_halfspaces, cone_halfspaces
+from iirl_opt.certificate import class_halfspaces, cone_halfspaces
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_reals
 
@@ -16,7 +16,7 @@ from iirl_opt.exact.numbers import as_reals
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 7))
 def test_affine_halfspaces_are_a_minimal_cut_in_whole_numbers(seed: int, n: int) -> None:
     r = np.random.default_rng(seed).integers(-4, 5, n)
-    rows = np.array([*affine_halfspaces(r)], dtype=object).reshape(-1, n)
+    rows = np.array([*class_halfspaces(r)], dtype=object).reshape(-1, n)
     constant = np.ptp(r) == 0
     assert len(rows) == (n if constant else n - (n == 2)) - (n == 1)
     assert not rows.sum(axis=1).any()
@@ -51,4 +51,4 @@ def test_half_spaces_of_what_has_no_direction_are_refused() -> None:
         cone_halfspaces([1, 2], 0)
     for wrong in ([], [[1.0]], [np.nan, 1.0]):
         with pytest.raises(InvalidReward):
-            affine_halfspaces(wrong)
+            class_halfspaces(wrong)

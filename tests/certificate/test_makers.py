@@ -15,21 +15,20 @@ from proofs import a_game, a_reward, best_policy, environment, observed
 import iirl_opt as iirl
 from iirl_opt.certificate import (
     Certificate,
-    affine_halfspaces,
     angle_bound,
     certify,
-    class_inclusion,
-    inclusion,
-    optimality,
+    class_halfspaces,
     policy_improvement,
     violation,
     witness,
 )
 from iirl_opt.certificate.near import masses, sums
+from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy, NotCertified
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.exact import exact_optimum
-from iirl_opt.planning.problem import CommitmentProblem
+from iirl_opt.occupancy.proof import optimality
+from iirl_opt.rewards.inclusion_proof import class_inclusion, inclusion
 
 SEEDS = st.integers(0, 10_000)
 
@@ -120,7 +119,7 @@ def test_witnesses_from_a_solver_are_repaired(seed, episodes):
     feasible = iirl.FeasibleRewards(game)
     for one in seen:
         feasible = feasible.add(one)
-    for h in affine_halfspaces(reward):
+    for h in class_halfspaces(reward):
         found = feasible.maximise(-as_reals(h), domain=iirl.RewardBox())
         if found.solved.value > 1e-3:
             proof = witness(game, seen, found.reward, h)
@@ -182,7 +181,7 @@ def test_a_constant_hypothesis_is_a_class_too(seed):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 10**9)])
 def test_the_angle_of_three_states_is_its_closed_form(epsilon):
     reward = as_fractions([0, 1, 5])
-    phi, _, w = affine_halfspaces(reward)
+    phi, _, w = class_halfspaces(reward)
     rows = [phi + epsilon * w, -phi + epsilon * w]
     third = Fraction(1, 3)
     kernel = np.full((3, 1, 2, 3), third, dtype=object)
@@ -301,7 +300,7 @@ def replaced(problem, theirs):
 
 def test_certificates_on_maze_maker_check_within_seconds():
     game, truth = iirl.maze_maker()
-    found = iirl.modified_policy_iteration(game, truth)
+    found = iirl.game.modified_policy_iteration(game, truth)
     leader, follower = np.divmod(found.actions, game.n_follower_actions)
     pi1 = np.eye(game.n_leader_actions)[leader]
     pi2 = np.eye(game.n_follower_actions)[follower]
@@ -315,7 +314,7 @@ def test_certificates_on_maze_maker_check_within_seconds():
     first = iirl.FeasibleRewards(game).add(seen).violations(-truth)[0]
     state, action = game.states.index(first.state), game.follower_actions.index(first.action)
     against = violation(game, seen, -truth, state, action)
-    beyond = witness(game, [seen], truth, [*affine_halfspaces(-truth)][-1])
+    beyond = witness(game, [seen], truth, [*class_halfspaces(-truth)][-1])
     assert beyond.loss <= Fraction(1, 2**100)
     for certificate in (proof, against, beyond):
         again = Certificate.from_json(certificate.to_json())

@@ -15,10 +15,11 @@ from trees import FOLLOWERS, a_search_tree, forgeries, truth
 
 import iirl_opt as iirl
 from iirl_opt import recheck
-from iirl_opt.certificate import Certificate, CommitmentBound, certify, commitment_bound
+from iirl_opt.certificate import Certificate, CommitmentBound, certify
 from iirl_opt.certificate.boxes import BITS, exp_bounds
+from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.tree_proof import commitment_bound
 from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.planning.problem import CommitmentProblem
 
 
 def library_says(text):

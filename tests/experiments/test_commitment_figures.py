@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.experiments.commitment import FIGURE_6, FIGURE_7, best_value, compute, judge
 from iirl_opt.experiments.figure import Figure
 from iirl_opt.experiments.sweep import Cell, Result
@@ -16,7 +17,6 @@ from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, Follower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.planning.problem import CommitmentProblem
 
 EPSILONS = (1.0, 0.5, 0.0)
 BETAS = (0.0, 5.0, 20.0)

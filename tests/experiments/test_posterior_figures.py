@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iirl_opt.bayesian import engine
+from iirl_opt.bayesian.learner import best_known_value
 from iirl_opt.errors import MissingExtra
 from iirl_opt.experiments import posterior, trajectories
 from iirl_opt.experiments.posterior import ALONE, CONTROL, ENVIRONMENTS, FIGURE_1, TOGETHER
@@ -18,8 +20,6 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, introductory_game, introductory_mazes
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.learn.bayesian import engine
-from iirl_opt.learn.bayesian.learner import best_known_value
 
 GOAL = 3
 
@@ -159,7 +159,7 @@ def test_the_picture_of_rewards_shows_four_posteriors_and_the_truth(tmp_path: Pa
 
 
 def test_a_cell_is_shaded_by_its_reward_and_a_wall_is_marked() -> None:
-    plot = pytest.importorskip("iirl_opt.plot", exc_type=ImportError)
+    plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
     maze, reward = introductory_mazes()[2], np.zeros(12)
     reward[[0, 1, GOAL]] = 0.5, -2, 9
     axes = plot.plot_rewards(maze, reward, top=2.0)
@@ -174,7 +174,7 @@ def test_a_cell_is_shaded_by_its_reward_and_a_wall_is_marked() -> None:
 
 
 def test_a_wall_that_is_no_state_and_a_later_layer_can_be_drawn() -> None:
-    plot = pytest.importorskip("iirl_opt.plot", exc_type=ImportError)
+    plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
     maze = grid_game(["S#1"], discount="9/10")
     axes = plot.plot_rewards(maze, maze.reward, layer=1)
     assert [text.get_text() for text in axes.texts] == ["0", "0"]

@@ -27,7 +27,7 @@ from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
 from iirl_opt.game.values import evaluate, policy_iteration
-from iirl_opt.programs.occupancy import flow_matrix
+from iirl_opt.occupancy.measure import flow_matrix
 
 
 @st.composite
@@ -578,4 +578,4 @@ def test_the_occupancy_of_a_policy_is_a_flow_of_one_unit(game, seed):
 def test_the_graph_layer_is_public():
     assert iirl_opt.from_networkx is from_networkx
     assert iirl_opt.to_networkx is to_networkx
-    assert iirl_opt.prune is prune
+    assert iirl_opt.game.prune is prune

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from instances import games, rewards
 
+from iirl_opt.commitment.plans import commit
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
@@ -17,7 +18,6 @@ from iirl_opt.game.values import evaluate, modified_policy_iteration
 from iirl_opt.learn.active import ActiveIRL
 from iirl_opt.learn.interactive import InteractiveIRL, interact
 from iirl_opt.observation import sample_trajectory
-from iirl_opt.programs.commitment import commit
 
 
 def run(learner, truth, episodes, ties="first", horizon=None):

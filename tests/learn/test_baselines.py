@@ -16,7 +16,7 @@ from iirl_opt.learn.baselines import (
     soft_values,
 )
 from iirl_opt.learn.interactive import InteractiveIRL, interact
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
 
 
 def seen(seed, response=None):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from instances import games, rewards
 from kkt import assert_kkt
 
+from iirl_opt.commitment.plans import commit
 from iirl_opt.errors import InvalidObservation, InvalidPolicy, InvalidReward
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
@@ -18,8 +19,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, uniform_policy
 from iirl_opt.game.values import evaluate, policy_iteration
 from iirl_opt.learn.interactive import ContradictionWarning, InteractiveIRL, interact, regret
-from iirl_opt.programs.commitment import commit
-from iirl_opt.programs.sets import RewardBox
+from iirl_opt.rewards.domains import RewardBox
 
 TIES = st.sampled_from(["first", "last", "random", "mix", "all"])
 

@@ -18,8 +18,8 @@ from iirl_opt.learn.strategies import (
     MeanOfVertices,
     RandomVertex,
 )
-from iirl_opt.programs.rewards import FeasibleRewards
-from iirl_opt.programs.sets import RewardSimplex
+from iirl_opt.rewards.domains import RewardSimplex
+from iirl_opt.rewards.feasible import FeasibleRewards
 
 CHOICES = [
     RandomVertex(),

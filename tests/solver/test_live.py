@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iirl_opt.commitment.plans import StackelbergCommitment
 from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached, Unbounded
 from iirl_opt.game.generate import random_game
-from iirl_opt.programs.commitment import StackelbergCommitment
 from iirl_opt.solver import Clarabel, HiGHS, LiveProgram, Status, solve
 
 INF = np.inf

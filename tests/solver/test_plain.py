@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
-from iirl_opt.programs.occupancy import OccupancyMeasure, budget
-from iirl_opt.programs.rewards import FeasibleRewards
-from iirl_opt.programs.sets import RewardBox, RewardSimplex
+from iirl_opt.occupancy.measure import OccupancyMeasure, budget
+from iirl_opt.rewards.domains import RewardBox, RewardSimplex
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import Clarabel, HiGHS, Status, solve
 from iirl_opt.solver.linear import read_linear
 

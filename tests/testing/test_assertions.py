@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iirl_opt import Clarabel, FeasibleRewards, OccupancyMeasure, RewardSimplex, Status, solve
+from iirl_opt import FeasibleRewards, OccupancyMeasure, RewardSimplex, Status, solve
 from iirl_opt.errors import Infeasible, InvalidArgument
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import uniform_policy
 from iirl_opt.game.values import evaluate
+from iirl_opt.solver import Clarabel
 from iirl_opt.testing import (
     assert_certificate,
     assert_kkt,

@@ -24,7 +24,7 @@ from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.observation import Observation, Trajectory
-from iirl_opt.programs.rewards import FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.testing import (
     assert_policy,
     boundary_rewards,

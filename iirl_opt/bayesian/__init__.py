@@ -1,0 +1,5 @@
+"""Bayesian learning: posteriors, priors, samplers and the Bayesian learner."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

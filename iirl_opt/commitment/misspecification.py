@@ -1,0 +1,270 @@
+"""What it costs to plan for the wrong follower, and what knowing the right one is worth.
+
+A leader that assumes follower f and faces follower g commits to what is best against f and earns
+``V_g(π1_f)``; its *loss* is ``max_π1 V_g(π1) − V_g(π1_f)``. The paper's experiments are of this
+kind: the leader's part of the optimal joint policy is what is best if the follower is assumed to be
+optimal. If the follower's type is drawn from a prior and the leader commits without knowing it, the
+best single commitment maximises ``Σ_k w_k V_k(π1)``, and the *value of information* is by how much
+``Σ_k w_k max_π1 V_k(π1)`` is larger. All commitments here are deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from iirl_opt.checks import FUNCTION, TIME_LIMIT, array_of_floats, checked, each, whole
+from iirl_opt.commitment.bounds import bounded
+from iirl_opt.commitment.dominating import optimistic_commitment
+from iirl_opt.commitment.enumeration import LIMIT, Search, check_count, commitments
+from iirl_opt.commitment.incumbent import PROVED, Incumbent, Settled, scales
+from iirl_opt.commitment.optimal_follower import joint_optimum, proved_joint
+from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
+from iirl_opt.commitment.search import branch_and_bound, search
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
+
+# Commitments near the best of the mean that are evaluated once more.
+RESOLVED = 1000
+
+__all__ = [
+    "Information",
+    "Misspecified",
+    "assume",
+    "misspecification_loss",
+    "plan_for",
+    "value_of_information",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Misspecified:
+    """What a commitment planned for an assumed follower earns against the true one.
+
+    Attributes
+    ----------
+    actions : the commitment, (S,).
+    value, values : against the true follower, from the start distribution and every state (S,).
+    best : the best commitment found against the true follower, and its bound.
+    """
+
+    actions: Integers
+    value: float
+    values: Array
+    best: Search
+
+    @property
+    def loss(self) -> float:
+        """How much less it earns than the best commitment found: exact where `best` is complete."""
+        return self.best.value - self.value
+
+    @property
+    def loss_bound(self) -> float:
+        """The loss is at most this."""
+        return self.best.bound - self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """The value of knowing the follower's type before the leader commits.
+
+    Attributes
+    ----------
+    actions : the best single commitment (S,) under the prior.
+    value : its expected value.
+    values : its value against each type, (K,).
+    known_actions : the best commitment against each type, (K, S).
+    known_values : their values, (K,).
+    gain : the expected gain of knowing the type, ≥ 0.
+    """
+
+    actions: Integers
+    value: float
+    values: Array
+    known_actions: Integers
+    known_values: Array
+    gain: float
+
+
+def assume(problem: CommitmentProblem, follower: Follower) -> CommitmentProblem:
+    """Return the problem with another follower; its tie rule is kept where it has a meaning."""
+    ties = problem.ties if isinstance(follower, OptimalFollower | EpsilonGreedyFollower) else None
+    return CommitmentProblem(
+        problem.game,
+        problem.reward,
+        follower,
+        follower_reward=problem.follower_reward,
+        ties=ties,
+        allowed=problem.allowed,
+    )
+
+
+def plan_for(problem: CommitmentProblem) -> Integers:
+    """Return a best deterministic commitment (S,): a dominating one where the bounds prove one.
+
+    A commitment that is best from the start distribution may play anything in states that this
+    follower never visits, and another follower may go there; a dominating one is best there too.
+    So for an optimal follower this is the leader's part of a joint policy optimal everywhere.
+
+    Raises
+    ------
+    InvalidArgument
+        As `search`.
+    """
+    if bounded(problem):
+        if problem.lemma_2:
+            found = proved_joint(problem, joint_optimum(problem)).policy
+            return np.asarray(found.argmax(axis=1))
+        actions, least, bounds = optimistic_commitment(problem)
+        response = problem.assess(actions[None]).response[0]
+        if (least >= bounds - PROVED * scales(problem, actions, response)).all():
+            return actions
+    return search(problem).actions
+
+
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, plan=FUNCTION)
+def misspecification_loss(
+    problem: CommitmentProblem,
+    assumed: Follower | Mapping[str, Follower] | None = None,
+    *,
+    plan: Callable[[CommitmentProblem], ArrayLike] = plan_for,
+    time_limit: float | None = None,
+) -> dict[str, Misspecified]:
+    """Return what commitments planned for assumed followers lose against the true one.
+
+    Parameters
+    ----------
+    problem : with the true follower.
+    assumed : a follower, or followers by name; ``"optimal"`` is always among the answers, a single
+        follower goes by ``"assumed"``.
+    plan : a planner: a problem in, actions (S,) or a policy (S, A) of a deterministic commitment
+        out; exact by default.
+    time_limit : seconds for the search of the best commitment against the true follower, after
+        which its bound stands in for it.
+
+    Raises
+    ------
+    InvalidArgument
+        The planner's answer is no deterministic commitment to allowed actions; else as `search`.
+
+    **Source** paper, Section 5 (the joint policy against suboptimal followers). **Cost** one search
+    a follower.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(8, 2, 2, seed=0)
+    >>> problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
+    >>> found = misspecification_loss(problem, {"ten times": BoltzmannFollower(10)})
+    >>> {name: bool(answer.loss >= 0) for name, answer in found.items()}
+    {'optimal': True, 'ten times': True}
+    """
+    followers: dict[str, Follower] = {"optimal": OptimalFollower()}
+    if isinstance(assumed, Mapping):
+        followers.update(assumed)
+    elif assumed is not None:
+        followers["assumed"] = assumed
+    plans = {
+        name: _planned(problem, name, plan(assume(problem, f))) for name, f in followers.items()
+    }
+    earned = {name: settled(problem, actions) for name, actions in plans.items()}
+    first = max(earned.values(), key=lambda one: one.value).actions
+    best = (
+        branch_and_bound(problem, incumbent=first, time_limit=time_limit)
+        if bounded(problem)
+        else search(problem, time_limit=time_limit)
+    )
+    return {
+        name: Misspecified(one.actions, one.value, one.values, best) for name, one in earned.items()
+    }
+
+
+@checked(problem=PROBLEM, limit=whole(1), followers=each(FOLLOWER, 1), weights=array_of_floats(1))
+def value_of_information(
+    problem: CommitmentProblem,
+    followers: Sequence[Follower],
+    weights: ArrayLike | None = None,
+    *,
+    limit: int = LIMIT,
+) -> Information:
+    """Return the expected gain of knowing the follower's type over the best single commitment.
+
+    Parameters
+    ----------
+    problem : the game, rewards and allowed actions; its own follower plays no part.
+    followers : K types, such as Boltzmann followers over a grid of β.
+    weights : prior (K,), ≥ 0 with a positive sum, which is made 1; uniform by default.
+    limit : how many commitments are accepted.
+
+    Raises
+    ------
+    InvalidArgument
+        No follower; weights that are no prior; more commitments than the limit.
+
+    **Cost** arithmetic: K enumerations.
+    """
+    prior = _check_prior(len(followers), weights)
+    check_count(problem, limit)
+    types = [assume(problem, follower) for follower in followers]
+    start = problem.game.start
+    alone = [Incumbent(kind, start) for kind in types]
+    rivals: list[tuple[float, Integers]] = []
+    floor = -np.inf
+    for rows in commitments(problem.allowed):
+        low, high = np.zeros(len(rows)), np.zeros(len(rows))
+        for one, weight in zip(alone, prior, strict=True):
+            found = one.look(rows)
+            low += weight * (found.lower @ start)
+            high += weight * (found.upper @ start)
+        floor = max(floor, float(low.max()))
+        rivals += [(float(high[k]), rows[k]) for k in np.flatnonzero(high >= floor)]
+    # Whoever may be best is evaluated as exactly as its followers allow.
+    near = sorted((r for r in rivals if r[0] >= floor), key=lambda rival: -rival[0])[:RESOLVED]
+    worth = [np.array([settled(kind, rows).value for kind in types]) for _, rows in near]
+    at = int(np.argmax([scores @ prior for scores in worth]))
+    known = [one.settle(-np.inf) for one in alone]
+    best = np.array([one.value for one in known])
+    value = float(worth[at] @ prior)
+    gain = max(float(prior @ best) - value, 0.0)
+    known_actions = np.stack([one.actions for one in known])
+    return Information(near[at][1].copy(), value, worth[at], known_actions, best, gain)
+
+
+def settled(problem: CommitmentProblem, actions: Integers) -> Settled:
+    """Return what one commitment (S,) earns: in rational arithmetic where that is possible."""
+    one = Incumbent(problem, problem.game.start)
+    one.look(actions[None])
+    return one.settle(-np.inf)
+
+
+def _planned(problem: CommitmentProblem, name: str, answer: ArrayLike) -> Integers:
+    """Return a planner's answer as actions (S,)."""
+    given = np.asarray(answer)
+    shape = problem.game.shape[:2]
+    if given.shape == shape and np.isin(given, (0, 1)).all() and (given.sum(axis=1) == 1).all():
+        given = given.argmax(axis=1)
+    known = given.shape == shape[:1] and given.dtype.kind in "iu"
+    if not (known and ((given >= 0) & (given < shape[1])).all()) or not (
+        problem.allowed[np.arange(shape[0]), given].all()
+    ):
+        raise InvalidArgument(
+            f"plan for {name!r}",
+            f"is {given!r}",
+            f"allowed actions of shape {shape[:1]} or their policy {shape}",
+            answer,
+        )
+    return given.astype(np.int64)
+
+
+def _check_prior(n: int, weights: ArrayLike | None) -> Array:
+    if n == 0:
+        raise InvalidArgument("followers", "is empty", "at least one type", 0)
+    prior = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    sound = prior.shape == (n,) and np.isfinite(prior).all() and (prior >= 0).all()
+    if not sound or not 0 < prior.sum() < np.inf:
+        raise InvalidArgument("weights", f"is {prior}", f"a prior of shape ({n},)", weights)
+    return np.asarray(prior / prior.sum())

@@ -1,0 +1,196 @@
+"""One-state games: the best stochastic commitment, by one mixed-integer program.
+
+With one state a commitment is a mixed strategy x over the leader's actions, and the follower's
+answer is a best response to the mean reward ``Σ_a x_a r2(a, b)``: the normal-form Stackelberg game.
+Unlike in games of many states, the best *stochastic* commitment is then a small program:
+
+    max Σ z(a, b) r1_ε(a, b)       over  z ≥ 0,  Σ z = 1,  y binary,  Σ_b y_b = 1,
+    Σ_a z(a, b) ≤ y_b,             0 ≤ u − Σ_a x_a r2(a, b) ≤ N_b (1 − y_b),   x_a = Σ_b z(a, b),
+
+with r1_ε the leader's reward under the errors of an ε-greedy follower and N_b the largest loss that
+answer b can have. Ties are broken in the leader's favour (strong Stackelberg); the optimum is the
+supremum under every other tie rule too if the leader can make each answer strictly best.
+
+**Source** Paruchuri, Pearce, Marecki, Tambe, Ordóñez & Kraus 2008 (DOBSS) for one follower type;
+the same optimum as the linear program an answer of Conitzer & Sandholm 2006.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from iirl_opt.checks import checked
+from iirl_opt.commitment.bilevel import STRICT
+from iirl_opt.commitment.exact import ExactProblem
+from iirl_opt.commitment.incumbent import upwards
+from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.exact.polytope import corners, count_of_systems
+from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver.records import SOLVER
+
+__all__ = ["MixedCommitment", "MixedSolution"]
+
+Array = NDArray[np.float64]
+
+# Exact systems that are solved for the supremum.
+CORNERS = 5000
+
+
+class MixedSolution(NamedTuple):
+    """The best mixed strategy of a one-state game.
+
+    Attributes
+    ----------
+    policy : the commitment, shape (1, A).
+    bound : no commitment, deterministic or not, has a larger discounted value: the solver's word.
+    solved : the solver's record.
+    """
+
+    policy: Array
+    bound: float
+    solved: Solved
+
+
+@checked(problem=PROBLEM)
+@dataclass(frozen=True, eq=False)
+class MixedCommitment:
+    """The best stochastic commitment of a one-state game as a cvxpy program to extend.
+
+    Parameters
+    ----------
+    problem : a game of one state with an optimal or ε-greedy follower.
+
+    Raises
+    ------
+    InvalidArgument
+        More states, or another follower.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.mdp import TwoAgentMDP
+    >>> game = TwoAgentMDP(np.ones((1, 2, 2, 1), dtype=int), 0)
+    >>> mine, theirs = [[[2.0, 4.0], [1.0, 3.0]]], [[[1.0, 0.0], [0.0, 1.0]]]
+    >>> found = MixedCommitment(CommitmentProblem(game, mine, follower_reward=theirs)).solve()
+    >>> found.policy.round(6), round(found.bound, 6)  # Conitzer & Sandholm's example: half each
+    (array([[0.5, 0.5]]), 3.5)
+    """
+
+    problem: CommitmentProblem
+
+    def __post_init__(self) -> None:
+        p = self.problem
+        if p.game.n_states != 1:
+            raise InvalidArgument(
+                "game", f"has {p.game.n_states} states", "one state", p.game.n_states
+            )
+        if p.epsilon is None:
+            raise InvalidArgument(
+                "follower",
+                f"is {p.follower!r}",
+                "an OptimalFollower or EpsilonGreedyFollower",
+                p.follower,
+            )
+
+    @cached_property
+    def play(self) -> cp.Variable:
+        """The probability z of leader action a with greedy answer b, shape (A·B,), ``a·B + b``."""
+        return cp.Variable(int(np.prod(self.problem.game.shape)), nonneg=True, name="play")
+
+    @cached_property
+    def answer(self) -> cp.Variable:
+        """The follower's greedy answer y, shape (B,)."""
+        return cp.Variable(self.problem.game.n_follower_actions, boolean=True, name="answer")
+
+    @cached_property
+    def _value(self) -> cp.Variable:
+        """The follower's value u of a step, its reward scaled to [0, 1]."""
+        return cp.Variable(1, name="follower value")
+
+    @property
+    def leader(self) -> cp.Expression:
+        """The mixed strategy x, shape (A,)."""
+        _, n_a, n_b = self.problem.game.shape
+        return np.kron(np.eye(n_a), np.ones(n_b)) @ self.play
+
+    @property
+    def objective(self) -> cp.Maximize:
+        """The leader's discounted reward."""
+        p = self.problem
+        assert p.epsilon is not None
+        reward = p.full_reward[0]
+        mixed = (1 - p.epsilon) * reward + p.epsilon * reward.mean(axis=1, keepdims=True)
+        return cp.Maximize(mixed.ravel() / (1 - p.game.discount) @ self.play)
+
+    @cached_property
+    def constraints(self) -> list[cp.Constraint]:
+        """The rows of the module's docstring, labelled."""
+        _, n_a, n_b = self.problem.game.shape
+        theirs = self.problem.full_follower_reward[0]
+        theirs = (theirs - theirs.min()) / (float(np.ptp(theirs)) or 1.0)
+        losses = sp.csr_array(np.repeat(theirs, n_b, axis=0).T)  # (B, A·B): Σ_a x_a r2(a, b)
+        most = (theirs.max(axis=1, keepdims=True) - theirs).max(axis=0)
+        spread = np.ones((n_b, 1))
+        rows = [
+            (np.ones((1, n_a * n_b)) @ self.play == [1.0]).set_label("one strategy"),
+            (np.ones((1, n_b)) @ self.answer == [1.0]).set_label("one answer"),
+            (np.kron(np.ones(n_a), np.eye(n_b)) @ self.play <= self.answer).set_label("played"),
+            (losses @ self.play <= spread @ self._value).set_label("optimum"),
+            (
+                spread @ self._value - losses @ self.play + sp.diags_array(most) @ self.answer
+                <= most
+            ).set_label("greedy"),
+        ]
+        forbidden = np.flatnonzero(~np.repeat(self.problem.allowed[0], n_b))
+        if forbidden.size:
+            out = sp.eye_array(n_a * n_b, format="csr")[forbidden]
+            rows.append((out @ self.play == np.zeros(forbidden.size)).set_label("forbidden"))
+        return rows
+
+    def program(self) -> cp.Problem:
+        """Return the cvxpy problem."""
+        return cp.Problem(self.objective, self.constraints)
+
+    @checked(solver=SOLVER)
+    def solve(self, solver: Solver | None = None) -> MixedSolution:
+        """Return the best mixed strategy. **Cost** a mixed-integer program with B binaries."""
+        solved = solve(self.program(), STRICT if solver is None else solver)
+        x = np.maximum(np.asarray(self.leader.value), 0.0)
+        bound = solved.value if solved.bound is None else solved.bound
+        assert bound is not None
+        return MixedSolution((x / x.sum())[None], bound, solved)
+
+    def supremum(self) -> float | None:
+        """Return what no commitment exceeds, by the corners of the follower's regions; else None.
+
+        Where answer b is best for the follower is a polytope of mixed strategies; the leader's
+        reward is linear there, so its largest value is at a corner. None where corners are many.
+
+        **Source** Conitzer & Sandholm 2006. **Cost** arithmetic in Fractions.
+        """
+        p = self.problem
+        _, n_a, n_b = p.game.shape
+        if count_of_systems(n_a, n_b - 1) * n_b > CORNERS:
+            return None
+        exact = ExactProblem(p)
+        mixed = exact.own[0]
+        mean = mixed.sum(axis=1, keepdims=True) / Fraction(n_b)
+        mixed = (1 - exact.epsilon) * mixed + exact.epsilon * mean
+        open_actions = np.flatnonzero(p.allowed[0])
+        most = None
+        for b in range(n_b):
+            others = [c for c in range(n_b) if c != b]
+            worse = (exact.theirs[0][:, others] - exact.theirs[0][:, [b]])[open_actions].T
+            for x in corners(worse, np.full(len(others), Fraction(0), dtype=object)):
+                value = (x * mixed[open_actions, b]).sum()
+                most = value if most is None else max(most, value)
+        assert most is not None  # some answer is best
+        return upwards(Fraction(most) / (1 - exact.discount))

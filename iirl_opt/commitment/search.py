@@ -1,0 +1,303 @@
+"""The best deterministic commitment by branch and bound, for every follower that can be bounded.
+
+A node is a box of commitments (`iirl_opt.commitment.bounds`); its children fix the action of one
+state. Boxes are taken best bound first, many at a time; the optimistic commitment of each is
+evaluated, so the incumbent is always a commitment with its true value; boxes of few commitments are
+enumerated. A box is cut off where its bound is below what the incumbent surely earns; boxes within
+the tolerance of it are put aside for the end game, and the largest bound that is left then is part
+of the answer: value, bound and gap are there whenever it ends.
+
+The state to branch on is where the optimistic play, weighted by how much it is visited from the
+start, depends most on the action: by the spread of the leader's optimistic action values, and of
+the follower's, which shape the answers elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, TIME_LIMIT, checked, whole
+from iirl_opt.commitment.bounds import Box, Mask, Relaxation, bounded
+from iirl_opt.commitment.enumeration import (
+    Search,
+    check_weights,
+    commitments,
+    enumerate_commitments,
+    left,
+    made,
+)
+from iirl_opt.commitment.incumbent import PROVED, Incumbent, weighted
+from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
+from iirl_opt.commitment.tree import TreeRecorder
+from iirl_opt.errors import InvalidArgument
+
+__all__ = ["branch_and_bound", "search"]
+
+# Boxes bounded together, and the size up to which a box is enumerated.
+BATCH, LEAF = 64, 32
+
+# The gap that is accepted, as a share of the scale of the incumbent: half of what counts as none.
+GAP = PROVED / 2
+
+# Boxes bounded in the end game.
+FINISH = 512
+
+
+@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1), record=FLAG)
+def branch_and_bound(
+    problem: CommitmentProblem,
+    *,
+    incumbent: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    gap: float = GAP,
+    time_limit: float | None = None,
+    leaf: int = LEAF,
+    record: bool = False,
+) -> Search:
+    """Return the best allowed deterministic commitment, and a bound on all of them.
+
+    Parameters
+    ----------
+    incumbent : actions (S,) of a commitment to begin with.
+    start : weights (S,) of the states in the objective; the game's start distribution by default.
+    gap : the search ends when the bound exceeds the value by no more than this share of
+        `Search.scale` (or than rounding). For optimal and ε-greedy followers an end game goes on to
+        look at what is within it, in rational arithmetic where need be.
+    time_limit : seconds after which the incumbent is returned with the bound proved so far; the
+        root is always bounded and its optimistic commitment evaluated.
+    leaf : boxes of so many commitments are enumerated.
+    record : keep the tree in `Search.tree`, for a certificate; then boxes are branched on down to
+        single commitments, and `leaf` plays no part.
+
+    Raises
+    ------
+    InvalidArgument
+        The follower declares no bounds on its answers (see `Relaxation`); the incumbent plays an
+        action that is not allowed.
+
+    **Source** the relaxation of `iirl_opt.commitment.bounds`, proved there. **Cost** arithmetic: a
+    node takes some 15 S×S linear systems; their number grows exponentially in S at worst.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(10, 2, 2, seed=0)
+    >>> found = branch_and_bound(CommitmentProblem(game, reward, BoltzmannFollower(2)))
+    >>> found.complete, found.gap < 1e-6
+    (True, True)
+    """
+    recorder = TreeRecorder() if record else None
+    tree = _Tree(problem, check_weights(problem.game, start), gap, 1 if record else leaf, recorder)
+    began = time.perf_counter()
+    until = np.inf if time_limit is None else began + time_limit
+    if incumbent is not None:
+        tree.incumbent.look(_check_actions(problem, incumbent)[None])
+    tree.begin()
+    tree.climb()
+    tree.work(until)
+    complete = not tree.heap
+    if complete:
+        tree.finish(until)
+    settled = tree.incumbent.settle(tree.beyond, left(began, time_limit))
+    recorded = None if recorder is None else recorder.tree()
+    return made(settled, tree.incumbent, began, complete, tree.nodes, recorded)
+
+
+def search(
+    problem: CommitmentProblem, *, start: ArrayLike | None = None, time_limit: float | None = None
+) -> Search:
+    """Return the best allowed deterministic commitment by the search that fits the follower.
+
+    Branch and bound (which enumerates what is small) where the follower's answers can be bounded,
+    else enumeration.
+
+    Raises
+    ------
+    InvalidArgument
+        The follower has no bounds and there are too many commitments to enumerate.
+    """
+    if bounded(problem):
+        return branch_and_bound(problem, start=start, time_limit=time_limit)
+    return enumerate_commitments(problem, start=start, time_limit=time_limit)
+
+
+class _Node(NamedTuple):
+    """A box in the heap: the largest bound comes first."""
+
+    below: float
+    number: int
+    boxes: Box
+    place: int
+    recorded: int
+
+
+@dataclass(eq=False)
+class _Tree:
+    """The open boxes, the incumbent with its rivals, and the boxes that were cut off too early.
+
+    A box is cut off for good where its bound is not above what the incumbent surely earns. One
+    whose bound is above that by the tolerance at most is put aside: most are ties and rounding.
+    """
+
+    problem: CommitmentProblem
+    weights: Array
+    gap: float
+    leaf: int
+    recorder: TreeRecorder | None = None
+    nodes: int = 0
+    heap: list[_Node] = field(default_factory=list)
+    aside: list[_Node] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.relaxation = Relaxation(self.problem)
+        self.incumbent = Incumbent(self.problem, self.weights)
+
+    @property
+    def beyond(self) -> float:
+        """What no commitment exceeds that was not evaluated."""
+        boxes = [*self.heap, *self.aside]
+        return max((-n.below for n in boxes if -n.below > self.incumbent.floor), default=-np.inf)
+
+    def climb(self) -> None:
+        """Change the incumbent in one state at a time while it gets better."""
+        states, actions = np.nonzero(self.problem.allowed)
+        if len(states) == len(self.problem.allowed):
+            return
+        before = -np.inf
+        while self.incumbent.floor > before and self.incumbent.best is not None:
+            before = self.incumbent.floor
+            near = np.tile(self.incumbent.best.actions, (len(states), 1))
+            near[np.arange(len(states)), states] = actions
+            self.incumbent.look(near)
+        # Rounding in the incumbent's own value is no gain.
+        self.tolerance = max(self.gap * self.incumbent.scale(), 2 * self.incumbent.slack)
+
+    def begin(self) -> None:
+        """Bound the whole problem."""
+        root = self.relaxation.bound(self.problem.allowed[None])
+        self.add(root, np.zeros(1, int) if self.recorder is None else self.recorder.root(root))
+
+    def work(self, until: float) -> None:
+        """Open boxes until none is left that is better than the incumbent by the tolerance."""
+        while self.heap and time.perf_counter() <= until:
+            self.expand()
+
+    def finish(self, until: float) -> None:
+        """Open some of the boxes put aside, where rational arithmetic can tell what is in them."""
+        if self.incumbent.exact is None or self.problem.lemma_2 or self.gap > GAP:
+            return
+        self.tolerance, most = 0.0, self.nodes + FINISH
+        self.heap, self.aside = self.aside, []
+        heapify(self.heap)
+        while self.heap and self.nodes < most and time.perf_counter() <= until:
+            self.expand()
+
+    def add(self, boxes: Box, recorded: Integers) -> None:
+        """Evaluate the optimistic commitments of boxes and keep those worth opening."""
+        self.incumbent.look(boxes.actions)
+        self.nodes += len(boxes.mask)
+        bounds = weighted(boxes.w_hi, self.weights)
+        for i in np.flatnonzero(bounds > self.incumbent.floor):
+            below = -float(bounds[i])
+            node = _Node(below, next(self.numbers), boxes, int(i), int(recorded[i]))
+            if self._worth_opening(node):
+                heappush(self.heap, node)
+            else:
+                self.aside.append(node)
+
+    def _worth_opening(self, node: _Node) -> bool:
+        """Return whether a box may be better than the incumbent by more than the tolerance."""
+        return -node.below > self.incumbent.floor + self.tolerance
+
+    def expand(self) -> None:
+        """Open the most promising boxes: enumerate the small ones, branch on the others."""
+        taken: list[_Node] = []
+        while self.heap and len(taken) < BATCH:
+            node = heappop(self.heap)
+            if not self._worth_opening(node):  # nor are those behind it
+                self.aside += [n for n in (node, *self.heap) if -n.below > self.incumbent.floor]
+                self.heap.clear()
+                break
+            taken.append(node)
+        if not taken:
+            return
+        parents = Box.stack([node.boxes.take([node.place]) for node in taken])
+        sizes = np.exp(np.log(parents.mask.sum(axis=-1)).sum(axis=-1))
+        small = sizes <= self.leaf + 0.5
+        for mask in parents.mask[small]:
+            for rows in commitments(mask):
+                self.incumbent.look(rows)
+        if not small.all():
+            wide = parents.take(np.flatnonzero(~small))
+            states = self._states(wide)
+            masks, of = _children(wide.mask, states)
+            boxes = self.relaxation.bound(masks, wide.take(of))
+            recorded = np.array([node.recorded for node in taken])[~small][of]
+            if self.recorder is not None:
+                recorded = self.recorder.branch(boxes, recorded, states[of])
+            self.add(boxes, recorded)
+
+    def _states(self, boxes: Box) -> Integers:
+        """Return the state to branch on in each box, (N,)."""
+        problem = self.problem
+        states = np.arange(problem.game.n_states)
+        rows = problem.kernel[states, boxes.actions]
+        chain = np.matmul(boxes.response[:, :, None], rows)[:, :, 0]
+        system = np.eye(len(states)) - problem.game.discount * chain
+        visits = np.linalg.solve(np.swapaxes(system, 1, 2), self.weights[:, None])[..., 0]
+        spread = _spread(boxes.q, boxes.mask)
+        middle = (boxes.h_lo + boxes.h_hi) / 2
+        theirs = self.relaxation.action_values(middle).max(axis=-1)
+        spread = spread + _spread(theirs, boxes.mask)
+        open_states = boxes.mask.sum(axis=-1) > 1
+        score = np.where(open_states, (visits + 1e-3) * spread, -1.0)
+        return np.asarray(score.argmax(axis=-1))
+
+
+def _children(mask: Mask, states: Integers) -> tuple[Mask, Integers]:
+    """Return the boxes (M, S, A) that fix the action of one state, and whose children they are."""
+    parent, action = np.nonzero(mask[np.arange(len(mask)), states])
+    children = mask[parent].copy()
+    children[np.arange(len(parent)), states[parent]] = np.eye(mask.shape[2], dtype=bool)[action]
+    return children, parent
+
+
+def _spread(q: Array, mask: Mask) -> Array:
+    """Return by how much allowed actions differ in each state, (N, S)."""
+    return np.asarray(
+        np.where(mask, q, -np.inf).max(axis=-1) - np.where(mask, q, np.inf).min(axis=-1)
+    )
+
+
+def _check_actions(problem: CommitmentProblem, incumbent: ArrayLike) -> Integers:
+    actions = np.asarray(incumbent)
+    shape = (problem.game.n_states,)
+    if actions.shape != shape or actions.dtype.kind not in "iu":
+        raise InvalidArgument(
+            "incumbent",
+            f"is {actions.dtype} of shape {actions.shape}",
+            f"integers {shape}",
+            actions,
+        )
+    known = (actions >= 0) & (actions < problem.game.n_leader_actions)
+    known[known] = problem.allowed[np.flatnonzero(known), actions[known]]
+    if not known.all():
+        s = int(np.argmin(known))
+        raise InvalidArgument(
+            f"incumbent[s={problem.game.states[s]!r}]",
+            f"is {actions[s]}",
+            f"one of {np.flatnonzero(problem.allowed[s]).tolist()}",
+            int(actions[s]),
+        )
+    return actions.astype(np.int64)

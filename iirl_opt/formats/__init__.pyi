@@ -1,0 +1,7 @@
+from .dpomdp import (
+    DecPOMDP as DecPOMDP,
+)
+
+__all__ = [
+    "DecPOMDP",
+]

@@ -1,0 +1,338 @@
+"""Occupancy measures: discounted state–action frequencies as cvxpy variables.
+
+The measure of a joint policy is ``μ(s, a, b) = Σ_t γ^t Pr(s_t = s, a_t = a, b_t = b)`` from the
+start distribution; it is nonnegative, sums to 1/(1−γ), and is exactly what the *flow* constraints
+allow:
+
+    Σ_{a,b} μ(s', a, b) − γ Σ_{s,a,b} P(s' | s, a, b) μ(s, a, b) = start(s')   for every s'.
+
+On the graph of the game this is conservation of flow with losses. Every linear quantity of a policy
+(its value, a risk, the use of a resource) is linear in μ, so side constraints are rows. They
+speak of what *both* agents do: with a budget the optimum may be a correlated joint policy, which no
+pair of policies plays, and Lemma 2 (the joint optimum as a commitment) says nothing of a
+constraint that the follower does not share.
+
+The multipliers of the flow constraints are the values of the visited states; the price of a side
+constraint is the gain of the objective for one more unit of its allowance.
+
+**Source** Puterman 1994, section 6.9; Altman 1999 for constrained MDPs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.certificate import Certificate, Optimality, certify
+from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
+from iirl_opt.errors import Infeasible, InvalidArgument
+from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.policy import deterministic_policy, split
+from iirl_opt.game.values import check_reward, policy_iteration
+from iirl_opt.occupancy.basis import Basis, near_one
+from iirl_opt.occupancy.proof import Side, infeasibility, optimality
+from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
+from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS, EXPRESSION
+
+__all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
+
+Array = NDArray[np.float64]
+
+# States whose measure is below this share of the whole count as never visited.
+VISITED = 1e-9
+
+# A choice that leaves its state by less than this is given the digits that subtraction took.
+STAYS = 1e-3
+
+
+@checked(expected=EXPRESSION, limit=FINITE, name=TEXT)
+def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint:
+    """Return the constraint that an expected quantity of the joint measure is at most `limit`.
+
+    It is shared: both agents respect it. Its price is found under `name`.
+    """
+    return (expected <= limit).set_label(name)
+
+
+class _Side(NamedTuple):
+    """Side constraints as rows on the measure, with their multipliers."""
+
+    rows: LinearRows
+    prices: Array
+    equal_prices: Array
+
+    @classmethod
+    def of(
+        cls,
+        constraints: Sequence[cp.Constraint],
+        measure: cp.Variable,
+        multipliers: Mapping[str, Array],
+    ) -> _Side:
+        """Read the rows of constraints whose multipliers stand under their labels."""
+        parts = [linear_rows([c], measure) for c in constraints]
+        names = list(multipliers)[-len(parts) :] if parts else []
+        prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
+        for part, name in zip(parts, names, strict=True):
+            side = equal_prices if len(part.equal) else prices
+            side.append(np.ravel(multipliers[name], order="F"))
+        empty = np.zeros((0, measure.size))
+        rows = LinearRows(
+            np.concatenate([empty, *(part.rows for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
+            np.concatenate([empty, *(part.equal for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.right for part in parts)]),
+        )
+        return cls(rows, np.concatenate(prices), np.concatenate(equal_prices))
+
+    def stated(self) -> Side:
+        """Return the constraints and multipliers as those of a certificate."""
+        rows = self.rows
+        return Side(rows.rows, rows.bounds, rows.equal, rows.right, self.prices, self.equal_prices)
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancySolution:
+    """An optimal occupancy measure, its policy and its prices.
+
+    Attributes
+    ----------
+    game : the game.
+    measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
+    value : the optimal objective. With a discount near one measure, value and prices of visited
+        states are those of the choices in the game's exact numbers, not in its floats.
+    reward : what was maximised, shape (S·A·B,).
+    state_prices : shape (S,), the gain for one more unit of start at each visited state: its
+        optimal value where no side constraint binds. In a state that is never visited the
+        multiplier is not unique, and only bounds that gain from above.
+    price : by constraint name, the gain of the objective for one more unit of the allowance.
+    solved : the solver's record with recomputed residuals.
+    """
+
+    game: TwoAgentMDP
+    measure: Array
+    value: float
+    state_prices: Array
+    reward: Array
+    price: Mapping[str, float | Array]
+    solved: Solved
+    side: _Side
+
+    @property
+    def certificate(self) -> Optimality:
+        """The proof of what any policy within the constraints earns at most, and this one at least.
+
+        Of the policy as it is; with side constraints of one that is moved by rounding, so that it
+        meets them exactly, where there is one. **Cost** arithmetic: see `optimality`.
+        """
+        rows = self.side.rows
+        side = self.side.stated() if len(rows.rows) + len(rows.equal) else None
+        return optimality(self.game, self.reward.reshape(self.game.shape), self.joint_policy, side)
+
+    @property
+    def visited(self) -> NDArray[np.bool_]:
+        """Which states the measure reaches, shape (S,)."""
+        mass = self.measure.sum(axis=(1, 2))
+        # The measure of a state that play leaves for ever is no share of 1/(1 − γ).
+        reached: NDArray[np.bool_] = mass > VISITED * min(float(mass.sum()), 1e3)
+        return reached
+
+    @property
+    def joint_policy(self) -> Array:
+        """The policy (S, A, B) that has this measure; uniform in states that are never visited."""
+        mass = self.measure.sum(axis=(1, 2), keepdims=True)
+        uniform = np.full_like(self.measure, 1.0 / self.game.n_choices)
+        seen = self.visited[:, None, None]
+        return np.where(seen, self.measure / np.where(seen, mass, 1.0), uniform)
+
+    @checked(tolerance=POSITIVE)
+    def split(self, *, tolerance: float = 1e-7) -> tuple[Array, Array]:
+        """Return (pi1, pi2) whose product is the joint policy.
+
+        Raises
+        ------
+        NotAProduct
+            The policy is correlated: names the state and the correlation.
+        """
+        return split(self.joint_policy, tolerance=tolerance, states=self.game.states)
+
+
+@certify.register
+def _(answer: OccupancySolution) -> Certificate:
+    return answer.certificate
+
+
+@checked(game=GAME)
+@dataclass(frozen=True, eq=False)
+class OccupancyMeasure:
+    """The occupancy measures of all joint policies of a game.
+
+    Attributes
+    ----------
+    game : the game.
+    variable : cvxpy variable of shape (S·A·B,), nonnegative, row order ``(s·A + a)·B + b``.
+    flow : the flow constraints, labelled ``flow``.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5, start=[1, 0])
+    >>> best = iirl.OccupancyMeasure(game).maximise([0.0, 1.0])
+    >>> round(best.value, 9), best.state_prices.round(9)
+    (1.0, array([1., 2.]))
+    """
+
+    game: TwoAgentMDP
+
+    @cached_property
+    def variable(self) -> cp.Variable:
+        """The measure, shape (S·A·B,)."""
+        return cp.Variable(self.game.matrix.shape[0], nonneg=True, name="occupancy")
+
+    @cached_property
+    def flow(self) -> cp.Constraint:
+        """Conservation of flow at every state."""
+        return (flow_matrix(self.game).T @ self.variable == self.game.start).set_label("flow")
+
+    @property
+    def constraints(self) -> list[cp.Constraint]:
+        """What makes the variable an occupancy measure (beside its sign)."""
+        return [self.flow]
+
+    def expected(self, quantity: ArrayLike) -> cp.Expression:
+        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
+        return self._row(quantity) @ self.variable
+
+    def hold_leader(self, pi1: ArrayLike) -> list[cp.Constraint]:
+        """Return constraints under which the leader plays `pi1` of shape (S, A), label ``leader``.
+
+        ``μ(s, a, b) = π1(a | s) Σ_a' μ(s, a', b)``: what is left is the follower's own problem.
+        """
+        game = self.game
+        policy = game.check_leader_policy(pi1)
+        n_states, n_a, n_b = game.shape
+        shares: Matrix = sp.block_diag(
+            [np.outer(row, np.ones(n_a)) for row in policy], format="csr"
+        )
+        keep = sp.eye_array(n_states * n_a, format="csr") - shares
+        rows: Matrix = sp.kron(keep, sp.eye_array(n_b), format="csr")
+        return [(rows @ self.variable == 0).set_label("leader")]
+
+    @checked(solver=SOLVER, subject_to=CONSTRAINTS)
+    def maximise(
+        self,
+        reward: ArrayLike,
+        *,
+        subject_to: Sequence[cp.Constraint] = (),
+        solver: Solver | None = None,
+    ) -> OccupancySolution:
+        """Return the measure that maximises the expected discounted reward.
+
+        Parameters
+        ----------
+        reward : shape (S,) or (S, A, B).
+        subject_to : further constraints on the measure, labelled for their prices.
+
+        Raises
+        ------
+        Infeasible
+            No joint policy meets the side constraints; its certificate proves it.
+
+        **Cost** one LP.
+        """
+        try:
+            solved = solve(self.program(reward, subject_to=subject_to), solver)
+        except Infeasible as nothing:
+            if nothing.solved.farkas is not None:
+                nothing.certificate = self._infeasibility(subject_to, nothing.solved.farkas)
+            raise
+        assert solved.value is not None
+        found = OccupancySolution(
+            game=self.game,
+            measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
+            value=solved.value,
+            state_prices=np.array(solved.duals["flow"]),
+            reward=self._row(reward),
+            side=_Side.of(subject_to, self.variable, solved.duals),
+            price={
+                name: dual if dual.ndim else float(dual)
+                for name, dual in solved.duals.items()
+                if name != "flow"
+            },
+            solved=solved,
+        )
+        return _sharpened(found) if near_one(self.game) else found
+
+    @checked(subject_to=CONSTRAINTS)
+    def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+        """Return the program that `maximise` solves, unsolved."""
+        return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
+
+    def _infeasibility(
+        self, subject_to: Sequence[cp.Constraint], farkas: Mapping[str, Array]
+    ) -> Certificate | None:
+        """Return the Farkas ray as a certificate, or None where it proves nothing."""
+        side = _Side.of(subject_to, self.variable, farkas)
+        try:
+            return infeasibility(self.game, side.stated(), farkas["flow"])
+        except InvalidArgument:
+            return None
+
+    def _row(self, quantity: ArrayLike) -> Array:
+        q = check_reward(self.game, quantity)
+        return np.repeat(q, self.game.n_choices) if q.ndim == 1 else q.ravel()
+
+
+def _sharpened(found: OccupancySolution) -> OccupancySolution:
+    """Return a solution with the digits that a discount near one takes from floats.
+
+    Without a side constraint that binds, choices that the solver's tolerance left are improved
+    until no other one is better. Prices of side constraints stay as they are.
+    """
+    game, side = found.game, found.side
+    binding = np.abs(side.prices) > VISITED * np.abs(side.prices).max(initial=0.0)
+    rows = np.concatenate([side.rows.rows[binding], side.rows.equal])
+    right = np.concatenate([side.rows.bounds[binding], side.rows.right])
+    play = found.measure
+    if not right.size:
+        chosen = play.reshape(game.n_states, -1).argmax(axis=1)
+        best = policy_iteration(game, found.reward.reshape(game.shape), start=chosen)
+        kept = best.optimal[np.arange(game.n_states), chosen]
+        play = deterministic_policy(np.where(kept, chosen, best.actions), game.n_choices)
+    basis = Basis.of(game, play.ravel(), rows, right)
+    exact = basis.solution(found.reward)
+    if exact is None or exact[0].min(initial=0.0) < 0:
+        return found
+    measure, values, _, value = exact
+    whole = np.zeros(found.measure.size)
+    whole[basis.choices] = measure
+    prices = found.state_prices.copy()
+    prices[basis.states] = values
+    return replace(found, measure=whole.reshape(game.shape), value=value, state_prices=prices)
+
+
+def flow_matrix(game: TwoAgentMDP) -> Matrix:
+    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones.
+
+    What stays is ``1 − γp`` of the exact numbers, rounded once: with both near one it is all that
+    keeps the measure finite.
+    """
+    n_rows = game.matrix.shape[0]
+    own = np.repeat(np.arange(game.n_states), game.n_choices)
+    leave = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), own)), shape=game.matrix.shape)
+    flow = sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))
+    stay = np.flatnonzero(np.abs(flow[np.arange(n_rows), own]) < STAYS)
+    exact = game.exact_rows(stay)
+    for k, row in enumerate(stay.tolist()):
+        state = int(own[row])
+        flow[row, state] = float(1 - game.exact_discount * exact.row(k)[state])
+    return flow

@@ -1,1 +1,0 @@
-"""PLANNING: what a commitment earns, Algorithms 2 and 3, and searches that need no solver."""

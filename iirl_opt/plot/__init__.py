@@ -1,0 +1,5 @@
+"""Pictures of games, rewards, regret and chains, by matplotlib (the extra ``plot``)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

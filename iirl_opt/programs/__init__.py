@@ -1,1 +1,0 @@
-"""The optimisation models, a file a family."""

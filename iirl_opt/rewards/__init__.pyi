@@ -1,0 +1,71 @@
+from .centre import (
+    Centre as Centre,
+)
+from .centre import (
+    analytic_centre as analytic_centre,
+)
+from .domains import (
+    Ball as Ball,
+)
+from .domains import (
+    RewardBox as RewardBox,
+)
+from .domains import (
+    RewardSimplex as RewardSimplex,
+)
+from .domains import (
+    RewardSolution as RewardSolution,
+)
+from .feasible import (
+    AffineClass as AffineClass,
+)
+from .feasible import (
+    DistinctRows as DistinctRows,
+)
+from .feasible import (
+    FeasibleRewards as FeasibleRewards,
+)
+from .feasible import (
+    ViolatedRow as ViolatedRow,
+)
+from .inclusion_proof import (
+    class_inclusion as class_inclusion,
+)
+from .inclusion_proof import (
+    inclusion as inclusion,
+)
+from .regret import (
+    RegretBound as RegretBound,
+)
+from .regret import (
+    WorstRegret as WorstRegret,
+)
+from .regret import (
+    certified as certified,
+)
+from .regret import (
+    regret_bound as regret_bound,
+)
+from .regret import (
+    worst_regret as worst_regret,
+)
+
+__all__ = [
+    "AffineClass",
+    "Ball",
+    "Centre",
+    "DistinctRows",
+    "FeasibleRewards",
+    "RegretBound",
+    "RewardBox",
+    "RewardSimplex",
+    "RewardSolution",
+    "ViolatedRow",
+    "WorstRegret",
+    "analytic_centre",
+    "certified",
+    "class_inclusion",
+    "inclusion",
+    "regret_bound",
+    "worst_regret",
+]

@@ -1,0 +1,463 @@
+"""How large the regret of a commitment can be under every feasible reward: bounds with proofs.
+
+The leader has committed to ``π1`` and seen the response ``π2``; with π for both, the *regret* under
+a reward r is ``V*(r) − V_π(r)`` from the start distribution, V* being the value of the joint
+optimum. ``V_π(r)`` is linear in r and ``V*`` convex, so the worst feasible reward is the maximum of
+a convex function over a polytope: hard to find, and here bounded from both sides.
+
+*From above.* The advantage ``adv_r(s, a, b) = Q_π(s, a, b) − V_π(s)`` is linear in r; for state
+rewards ``adv_r = γ (P_ab − P_π)(I − γ P_π)^{-1} r``. Let ``ā(s, a, b)`` be its maximum over all
+feasible rewards, a linear program each. By the performance difference lemma the regret under r of a
+joint optimum π' is ``E_π'[Σ_t γ^t adv_r(s_t, a_t, b_t)] ≤ E_π'[Σ_t γ^t ā(s_t, a_t, b_t)]``, and so
+at most the optimal value of the MDP whose reward is ā. This bound is zero iff no ``ā`` is positive
+where a joint policy can come, and then π is jointly optimal for every feasible reward. (Constants
+are feasible and have no advantages, so ``ā ≥ 0``: there is nothing to clip.)
+
+How the ``ā`` are found and proved, with few programs, stands in `iirl_opt.rewards.advantages`.
+
+On small games the bound is tightened, mostly to the worst regret itself, by linear functions that
+make the worst rewards of different choices agree.
+
+*From below.* The joint optimum for r and the reward that is worst against this joint policy, an LP,
+alternate until the regret no longer grows; the best reward met is the witness.
+
+*Exactly* on small games, by a mixed-integer program over r, the gains ``V* − V_π`` and the actions.
+
+All of it is relative to the reward simplex: a reward r has ``Σ (r − min r)`` times the regret of
+its image there. Source: ours, after Kakade & Langford 2002 (their Lemma 6.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.certificate import Check
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, SEED, checked, whole
+from iirl_opt.errors import InvalidArgument, SolverFailed
+from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.values import evaluate, modified_policy_iteration
+from iirl_opt.observation import observe
+from iirl_opt.rewards.advantages import (
+    Ceiling,
+    Play,
+    Polytope,
+    Programs,
+    excess,
+    known_rows,
+    linear_values,
+)
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.solver import HiGHS, Solved, solve
+from iirl_opt.solver.records import HIGHS
+
+__all__ = ["RegretBound", "WorstRegret", "certified", "regret_bound", "worst_regret"]
+
+Array = NDArray[np.float64]
+
+# In the unit of values, over 1 − γ: what programs, solved to 1e-9, cannot tell from zero.
+SLACK = 1e-8
+
+# Nonzeros of the program that tightens a bound, up to which it is solved unasked.
+SMALL = 30_000
+
+
+@dataclass(frozen=True, eq=False)
+class RegretBound:
+    """Bounds on the regret of a commitment under every feasible reward of the simplex.
+
+    Attributes
+    ----------
+    feasible : the rewards in question.
+    pi1, pi2 : the commitment (S, A) and the response (S, B).
+    seen : whether `pi2` is known to be the response; if not, it is a guess: the regret is that
+        against a best response, which a guess can only overstate.
+    upper : no feasible reward has a larger regret.
+    lower : some feasible reward, `reward`, has at least this one.
+    reward : (S,), or (S, A, B).
+    linear, base : linear functions φ of the reward, (S, width), zero unless the bound was
+        tightened, and a bound on φ at the start over all feasible rewards.
+    advantages : (S, A, B), bounds on the largest advantages relative to φ.
+    values : (S,), at least the optimal values of the MDP with reward `advantages`.
+    multipliers : (k, rows) ≥ 0, and `tied` (k, equations): each line proves bounds.
+    proof, base_proof : (S, A, B), the line of multipliers behind each bound, and behind `base`.
+    solved, screened : how many of the advantages took a program of their own, and how many did not.
+    tolerance : bounds that differ by less are equal.
+    """
+
+    feasible: FeasibleRewards
+    pi1: Array
+    pi2: Array
+    seen: bool
+    upper: float
+    lower: float
+    reward: Array
+    linear: Array
+    base: float
+    advantages: Array
+    values: Array
+    multipliers: Matrix
+    tied: Array
+    proof: NDArray[np.int64]
+    base_proof: int
+    solved: int
+    screened: int
+    tolerance: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether both bounds are equal, so that `lower` is the worst regret."""
+        return self.upper - self.lower <= self.tolerance
+
+    @property
+    def zero(self) -> bool:
+        """Whether the commitment is proved to be optimal for every feasible reward."""
+        return self.upper <= self.tolerance
+
+    def __repr__(self) -> str:
+        counts = f"{self.solved} programs, {self.screened} screened"
+        return f"RegretBound({self.lower:.6g} ≤ worst regret ≤ {self.upper:.6g}, {counts})"
+
+    @checked(tolerance=POSITIVE)
+    def check(self, tolerance: float | None = None) -> Check:
+        """Prove both bounds again from multipliers and witness, without a solver.
+
+        Parameters
+        ----------
+        tolerance : in the unit of values; by default the record's own.
+
+        **Cost** arithmetic: rows and advantages are made anew.
+        """
+        game, joint = self.feasible.game, self.reward.ndim == 3
+        play = Play(game, self.pi1, self.pi2, joint)
+        rows = known_rows(self.feasible, play)
+        allowed = self.tolerance if tolerance is None else tolerance
+        n_lines = self.multipliers.shape[0]
+        if self.multipliers.shape[1:] != rows.free.shape[:1] or self.tied.shape != (
+            n_lines,
+            len(rows.tied),
+        ):
+            return Check({"there is a multiplier for each row": np.inf}, allowed)
+        shift = np.asarray(self.multipliers @ rows.free) - self.tied @ rows.tied
+        proved = (play.relative(self.linear) + shift[self.proof.ravel()]).max(axis=1)
+        base = (game.start @ self.linear + shift[self.base_proof]).max()
+        residuals = {
+            "multipliers are nonnegative": -float(self.multipliers.data.min(initial=0.0)),
+            "multipliers bound the advantages": float((proved - self.advantages.ravel()).max()),
+            "multipliers bound the start": float(base) - self.base,
+            "values bound the MDP": excess(game, self.advantages, self.values),
+            "upper is the sum": self.base + float(game.start @ self.values) - self.upper,
+            "the witness is in the simplex": _off_simplex(self.reward),
+            "the witness is feasible": _infeasibility(self.feasible, self.reward),
+            "the witness has this regret": self.lower - _regret(play, self.seen, self.reward),
+        }
+        return Check(residuals, allowed)
+
+
+@checked(
+    feasible=FEASIBLE,
+    joint=FLAG,
+    delta=NOT_NEGATIVE,
+    tolerance=POSITIVE,
+    seed=SEED,
+    tighten=FLAG,
+    limit=whole(0),
+    starts=whole(0),
+    solver=HIGHS,
+)
+def regret_bound(
+    feasible: FeasibleRewards,
+    pi1: ArrayLike,
+    response: ArrayLike | None = None,
+    *,
+    joint: bool = False,
+    delta: float | None = None,
+    tighten: bool | None = None,
+    limit: int | None = None,
+    tolerance: float | None = None,
+    starts: int = 5,
+    seed: int = 0,
+    solver: HiGHS | None = None,
+) -> RegretBound:
+    """Bound the regret of a commitment under every feasible reward, from above and from below.
+
+    The regret is that of the play (π1, π2) from the start distribution. `feasible` is taken as it
+    is: to use what the response itself says, pass a set that knows it.
+
+    Parameters
+    ----------
+    pi1 : the commitment, shape (S, A).
+    response : a policy (S, B), or a mask (S, B) of all optimal actions. If it is left out, the
+        response seen in the last episode with this commitment; of a commitment that was never
+        played, the best response to a few feasible rewards: the bound is valid for any guess, since
+        the response that will come is at least as good.
+    joint : under joint rewards (S, A, B) in place of state rewards (S,).
+    delta : stop as soon as the upper bound is at most this, or the lower bound above it.
+    tighten : also look for linear functions that lower the bound, by one LP with some S²·A·B
+        columns; by default where that takes well under a second.
+    limit : solve at most so many programs for the upper bound, which is valid after any number.
+    tolerance : in the unit of values, how much of the upper bound may be left to gain by further
+        programs; 1e-8/(1−γ) by default, what they can be solved to.
+    starts : of the search for the lower bound, ≥ 0: so many random vertices, and as many of the
+        rewards that count most in the upper bound.
+    seed : of these vertices.
+
+    Raises
+    ------
+    InvalidPolicy, InvalidObservation, InvalidArgument
+
+    **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
+    a fraction of them, and a few for the lower bound.
+    """
+    allowed = SLACK / (1 - feasible.game.discount) if tolerance is None else tolerance
+    rng = np.random.default_rng(seed)
+    play, seen, program = _prepare(feasible, pi1, response, joint, rng, solver)
+    witness = _Witness(play, seen, program)
+    for _ in range(starts):
+        if delta is not None and witness.regret > delta:
+            break
+        witness.climb(program.maximise(rng.uniform(-1, 1, play.width)).reward)
+    ceiling = Ceiling(play, program, np.zeros((play.game.n_states, play.width)))
+    enough = -np.inf if delta is None else delta
+    budget = len(play.advantages) if limit is None else limit
+
+    def is_open() -> bool:
+        decided = delta is not None and (witness.regret > delta or ceiling.upper <= delta)
+        return not decided and ceiling.upper - witness.regret > allowed
+
+    if is_open():
+        ceiling.lower_to(enough, tolerance=allowed, limit=budget)
+    solved = set(ceiling.rewards)
+    if is_open():
+        witness.oppose(ceiling.policy)
+        for reward in ceiling.worst(starts):
+            witness.climb(reward)
+    if is_open() and (_products(play, program) <= SMALL if tighten is None else tighten):
+        tighter = _tightened(play, program, witness)
+        if tighter is not None:
+            tighter.lower_to(enough, tolerance=allowed, limit=budget)
+            solved |= set(tighter.rewards)
+            ceiling = min(ceiling, tighter, key=lambda c: c.upper)
+    free, tied = ceiling.multipliers
+    return RegretBound(
+        feasible=feasible,
+        pi1=play.pi1,
+        pi2=play.pi2,
+        seen=seen,
+        upper=max(ceiling.upper, witness.regret),
+        lower=witness.regret,
+        reward=witness.reward.reshape(play.reward_shape),
+        linear=ceiling.linear,
+        base=ceiling.base,
+        advantages=ceiling.bounds.reshape(play.game.shape),
+        values=ceiling.values,
+        multipliers=free,
+        tied=tied,
+        proof=ceiling.proof.reshape(play.game.shape),
+        base_proof=ceiling.base_proof,
+        solved=len(solved),
+        screened=len(play.advantages) - len(solved),
+        tolerance=allowed,
+    )
+
+
+def _products(play: Play, program: Programs) -> int:
+    """Return the number of nonzeros that all rows have in the program of `linear_values`."""
+    return (len(play.advantages) + 1) * sum(part.size for part in program.rows[:2])
+
+
+def _tightened(play: Play, program: Programs, witness: _Witness) -> Ceiling | None:
+    """Return the bounds relative to good linear functions; their program has a bad reward too."""
+    free, tied, _ = program.rows
+    if _products(play, program) > SMALL:
+        free = free[program.used]
+    found = linear_values(play, Polytope(free, tied), program.solver)
+    if found is None:
+        return None
+    linear, reward = found
+    optimum = modified_policy_iteration(play.game, reward.reshape(play.reward_shape))
+    witness.oppose(optimum.policy)
+    return Ceiling(play, program, linear)
+
+
+@checked(feasible=FEASIBLE, delta=NOT_NEGATIVE, solver=HIGHS)
+def certified(
+    feasible: FeasibleRewards,
+    pi1: ArrayLike,
+    response: ArrayLike | None = None,
+    *,
+    delta: float,
+    solver: HiGHS | None = None,
+) -> bool:
+    """Return whether the regret is proved to be at most `delta` under every feasible reward.
+
+    False says that there is no proof, not that there is such a reward.
+
+    **Cost** as `regret_bound`, which stops early here.
+    """
+    return regret_bound(feasible, pi1, response, delta=delta, solver=solver).upper <= delta
+
+
+@dataclass(frozen=True, eq=False)
+class WorstRegret:
+    """The largest regret of a commitment over all feasible rewards of the simplex.
+
+    Attributes
+    ----------
+    value : the regret under `reward`, evaluated by us.
+    bound : no feasible reward has a larger regret: the solver's word, or the upper bound of
+        `regret_bound`, which is proved, where that is smaller.
+    reward : (S,), or (S, A, B).
+    solved : the solver's record.
+    """
+
+    value: float
+    bound: float
+    reward: Array
+    solved: Solved
+
+
+@checked(feasible=FEASIBLE, joint=FLAG, solver=HIGHS)
+def worst_regret(
+    feasible: FeasibleRewards,
+    pi1: ArrayLike,
+    response: ArrayLike | None = None,
+    *,
+    joint: bool = False,
+    solver: HiGHS | None = None,
+) -> WorstRegret:
+    """Find the feasible reward of the simplex under which the regret is largest, on small games.
+
+    With ``U = V* − V_π ≥ 0`` and one binary z a choice, ``U_s ≤ adv_r(s, a, b) + γ P_ab U + M (1 −
+    z(s, a, b))`` and ``Σ_ab z(s, a, b) = 1``; the M come from the values of `regret_bound`.
+
+    Parameters
+    ----------
+    response : as for `regret_bound`; a commitment without response is refused, since the follower's
+        own best response would be a second program inside this one.
+
+    Raises
+    ------
+    InvalidArgument
+        No response is given, and no episode of `feasible` has this commitment.
+    LimitReached, SolverFailed
+        The program was not solved, or its witness is not feasible by our arithmetic.
+
+    **Cost** one mixed-integer program with S·A·B binaries: seconds up to some six states with four
+    choices each, hopeless for dozens.
+    """
+    proved = regret_bound(feasible, pi1, response, joint=joint, tighten=False, solver=solver)
+    if not proved.seen:
+        raise InvalidArgument(
+            "response", "is missing", "the response to this commitment, given or observed", None
+        )
+    game, n = feasible.game, feasible.game.n_states
+    play = Play(game, proved.pi1, proved.pi2, joint)
+    rows = known_rows(feasible, play)
+    r, u = cp.Variable(play.width, nonneg=True), cp.Variable(n, nonneg=True)
+    z = cp.Variable(n * game.n_choices, boolean=True)
+    large = np.maximum(proved.values, 0.0)[play.state] - play.advantages.min(axis=1)
+    gained = play.advantages @ r + game.discount * (game.matrix @ u) - play.choose @ u
+    limits = [
+        gained + cp.multiply(large, 1 - z) >= 0,
+        play.choose.T @ z == 1,
+        cp.sum(r) == 1,
+    ]
+    limits += [rows.free @ r >= 0] if len(rows.free) else []
+    limits += [rows.tied @ r == 0] if len(rows.tied) else []
+    solved = solve(cp.Problem(cp.Maximize(game.start @ u), limits), solver)
+    reward = np.maximum(np.array(r.value), 0.0).reshape(play.reward_shape)
+    reward /= reward.sum()
+    if _infeasibility(feasible, reward) > proved.tolerance:
+        raise SolverFailed(solved)
+    assert solved.bound is not None
+    value = _regret(play, True, reward)
+    return WorstRegret(value, max(value, min(solved.bound, proved.upper)), reward, solved)
+
+
+def _prepare(
+    feasible: FeasibleRewards,
+    pi1: ArrayLike,
+    response: ArrayLike | None,
+    joint: bool,
+    rng: np.random.Generator,
+    solver: HiGHS | None,
+) -> tuple[Play, bool, Programs]:
+    """Return the play, whether its response is known, and the programs over the feasible set."""
+    game = feasible.game
+    policy = game.check_leader_policy(pi1)
+    if response is None:
+        known = [o for o in feasible.observations if np.array_equal(o.pi1, policy)]
+        if known:
+            response = known[-1].pi2
+    seen = response is not None
+    if response is None:
+        shape = game.shape if joint else game.shape[:1]
+        program = Programs(Polytope(*feasible.explicit_rows(joint=joint)), solver)
+        corners = [program.maximise(rng.uniform(-1, 1, int(np.prod(shape)))) for _ in range(3)]
+        centre = np.mean([corner.reward for corner in corners], axis=0).reshape(shape)
+        response = OptimalFollower().respond(game, policy, centre)
+    seen_as = observe(game, policy, response)
+    play = Play(game, seen_as.pi1, seen_as.pi2, joint)
+    return play, seen, Programs(known_rows(feasible, play), solver)
+
+
+@dataclass(eq=False)
+class _Witness:
+    """The feasible reward of largest regret so far: at first a constant, which has none."""
+
+    play: Play
+    seen: bool
+    program: Programs
+    regret: float = 0.0
+    reward: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reward = np.full(self.play.width, 1.0 / self.play.width)
+
+    def climb(self, reward: Array) -> None:
+        """Alternate joint optimum and worst reward from a feasible reward on."""
+        before = -np.inf
+        while True:
+            regret = _regret(self.play, self.seen, reward.reshape(self.play.reward_shape))
+            if regret > self.regret:
+                self.regret, self.reward = regret, reward
+            if not regret > before + SLACK:
+                return
+            before = regret
+            optimum = modified_policy_iteration(
+                self.play.game, reward.reshape(self.play.reward_shape)
+            )
+            reward = self._worst_against(optimum.policy)
+
+    def oppose(self, policy: Array) -> None:
+        """Begin with the reward under which a joint policy (S, A·B) gains most."""
+        self.climb(self._worst_against(policy))
+
+    def _worst_against(self, policy: Array) -> Array:
+        gain = self.play.measure(policy) - self.play.measure(self.play.policy)
+        return self.program.maximise(gain).reward
+
+
+def _regret(play: Play, seen: bool, reward: Array) -> float:
+    """Return the regret under one reward; of an unseen response that against the best response."""
+    game = play.game
+    best = modified_policy_iteration(game, reward).values
+    if seen:
+        return float(game.start @ (best - evaluate(game, reward, (play.pi1, play.pi2))))
+    return float(game.start @ (best - best_responses(game, play.pi1, reward).values))
+
+
+def _infeasibility(feasible: FeasibleRewards, reward: Array) -> float:
+    """Return the largest gap, in the unit of values, that a feasible reward does not have."""
+    slack = feasible.slack(reward)
+    played = np.array([o.played for o in feasible.observations], dtype=bool).reshape(slack.shape)
+    return float(np.where(played, np.abs(slack), -slack).max(initial=0.0))
+
+
+def _off_simplex(reward: Array) -> float:
+    return float(max(-reward.min(), abs(reward.sum() - 1.0)))

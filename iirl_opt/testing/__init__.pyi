@@ -1,0 +1,51 @@
+from .assertions import (
+    assert_certificate as assert_certificate,
+)
+from .assertions import (
+    assert_kkt as assert_kkt,
+)
+from .assertions import (
+    assert_policy as assert_policy,
+)
+from .extreme import (
+    boundary_rewards as boundary_rewards,
+)
+from .extreme import (
+    tied_rewards as tied_rewards,
+)
+from .strategies import (
+    followers as followers,
+)
+from .strategies import (
+    games as games,
+)
+from .strategies import (
+    mdps as mdps,
+)
+from .strategies import (
+    observations as observations,
+)
+from .strategies import (
+    policies as policies,
+)
+from .strategies import (
+    rewards as rewards,
+)
+from .strategies import (
+    trajectories as trajectories,
+)
+
+__all__ = [
+    "assert_certificate",
+    "assert_kkt",
+    "assert_policy",
+    "boundary_rewards",
+    "followers",
+    "games",
+    "mdps",
+    "observations",
+    "policies",
+    "rewards",
+    "tied_rewards",
+    "trajectories",
+]

@@ -1,0 +1,96 @@
+"""Certificates of verification reports: what they rest on, for anyone to check.
+
+A confirmed hypothesis is proved by an `AngleBound` (strict environment) or a `ClassInclusion`
+(ideal one); a refuted one by the `Violation` that contradicts it; of an inconclusive verdict the
+`Witness` is the other reward that explains the answer. All of them hold the answer, and are made
+from it and not from the verdict: a report that says something else has no certificate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from iirl_opt.certificate import (
+    Certificate,
+    angle_bound,
+    class_halfspaces,
+    violation,
+    witness,
+)
+from iirl_opt.errors import InvalidArgument, NotCertified
+from iirl_opt.observation import observe
+from iirl_opt.rewards.inclusion_proof import class_inclusion
+from iirl_opt.verification.environments import class_rows
+from iirl_opt.verification.signs import Signs
+
+if TYPE_CHECKING:
+    from iirl_opt.verification.verify import VerificationReport
+
+__all__ = ["certificate_of"]
+
+
+def certificate_of(report: VerificationReport) -> Certificate:
+    """Return the certificate of what the answer in a report shows.
+
+    Raises
+    ------
+    NotCertified
+        The report does not say what its answer shows; or that has no proof of one of these kinds: a
+        mask that leaves out an action which the hypothesis calls optimal, or an answer within the
+        tolerance of the first action.
+
+    **Cost** arithmetic; see the certificate.
+    """
+    judged = report.judged_again()
+    name = f"the verdict {report.verdict.name.lower()}"
+    said, shown = (report.verdict, report.tan_bound), (judged.verdict, judged.tan_bound)
+    if said != shown:
+        limit = "" if judged.tan_bound is None else f" within tan θ = {judged.tan_bound:g}"
+        raise NotCertified(name, f"the answer shows {judged.verdict.name.lower()}{limit}")
+    game, exact = judged.environment.game, judged.exact.numbers
+    try:
+        if judged.verdict.name == "CONFIRMED" and judged.environment.kind == "strict":
+            return angle_bound(game, exact, judged.observation)
+        if judged.verdict.name == "CONFIRMED":
+            return _inclusion(judged)
+        if judged.verdict.name == "REFUTED":
+            return _violation(judged)
+        return _witness(judged)
+    except InvalidArgument as problem:
+        raise NotCertified(name, str(problem)) from problem
+
+
+def _violation(report: VerificationReport) -> Certificate:
+    found, environment = report.violation, report.environment
+    assert found is not None
+    s = environment.mdp.states.index(found.state)
+    b = environment.mdp.actions.index(found.action)
+    return violation(environment.game, report.observation, report.exact.numbers, s, b)
+
+
+def _witness(report: VerificationReport) -> Certificate:
+    if report.witness is None:
+        reason = "it rests on an answer within the tolerance of the first action"
+        raise NotCertified("the verdict inconclusive", reason)
+    environment, seen = report.environment, report.observation
+    other = Signs(environment, seen).other_reward()
+    outside = next(h for h in class_rows(environment.exact) if h @ other < 0)
+    return witness(environment.game, [seen], other, outside)
+
+
+def _inclusion(report: VerificationReport) -> Certificate:
+    """Return the proof that only the class of the hypothesis explains the answer."""
+    environment, seen, exact = report.environment, report.observation, report.exact.numbers
+    if seen.played[:, 0].all():
+        # Who has b1 among its optimal actions may answer it everywhere: that is less work.
+        first = np.eye(seen.pi2.shape[1])[np.zeros(exact.size, dtype=int)]
+        seen = observe(environment.game, seen.pi1, first)
+    rows = [row for row in environment.exact_rows if row.any()]
+    proofs = zip(Signs(environment, seen).proofs(), rows, class_halfspaces(exact), strict=True)
+    multipliers = []
+    for y, row, h in proofs:
+        at = int(np.argmax(abs(row)))
+        multipliers.append(y * (h[at] / row[at]))
+    return class_inclusion(environment.game, [seen], exact, multipliers=multipliers)

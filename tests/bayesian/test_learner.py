@@ -1,0 +1,176 @@
+"""The learner of Algorithm 4: ask and tell, its options, its baseline and its driver."""
+
+import numpy as np
+import pytest
+
+from iirl_opt.bayesian.families import EpsilonGreedyFamily
+from iirl_opt.bayesian.learner import (
+    BayesianInteractiveIRL,
+    best_known_value,
+    interact_bayesian,
+    plan_commitment,
+)
+from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.value_iteration import approximate_value_iteration
+from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
+from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
+from iirl_opt.game.generate import random_game
+from iirl_opt.game.policy import random_deterministic_policy
+from iirl_opt.game.values import evaluate
+from iirl_opt.observation import sample_trajectory
+
+GAME, TRUTH = random_game(5, 2, 2, seed=6)
+TRUTH = TRUTH / TRUTH.sum()
+PARTNER = BoltzmannFollower(30.0)
+
+
+def learner(**settings):
+    return BayesianInteractiveIRL(GAME, **{"proposals": 150, "thin": 5, "fast": False, **settings})
+
+
+def told(some, episodes=2):
+    for _ in range(episodes):
+        pi1 = some.ask()
+        some = some.tell(PARTNER.respond(GAME, pi1, TRUTH), pi1=pi1)
+    return some
+
+
+def test_the_first_commitment_is_deterministic_random_or_given():
+    first = learner(seed=1).ask()
+    assert set(np.unique(first)) == {0.0, 1.0}
+    np.testing.assert_array_equal(first, learner(seed=1).ask())
+    assert any((first != learner(seed=s).ask()).any() for s in range(2, 8))
+    given = np.full((5, 2), 0.5)
+    np.testing.assert_array_equal(learner(first=given).ask(), given)
+
+
+def test_it_commits_by_algorithm_2_under_the_posterior_means():
+    some = told(learner())
+    np.testing.assert_allclose(some.reward, some.draws.rewards.mean(axis=(0, 1)))
+    problem = CommitmentProblem(GAME, some.reward, BoltzmannFollower(some.parameter))
+    np.testing.assert_array_equal(some.ask(), approximate_value_iteration(problem).policy)
+
+
+def test_a_learner_is_frozen_and_asks_the_same_again():
+    old = told(learner(seed=3), 1)
+    pi1 = old.ask()
+    new = old.tell(PARTNER.respond(GAME, pi1, TRUTH))
+    assert (old.episode, new.episode) == (1, 2)
+    np.testing.assert_array_equal(old.ask(), pi1)
+    again = told(learner(seed=3), 2)
+    np.testing.assert_array_equal(again.draws.rewards, new.draws.rewards)
+
+
+def test_chains_start_where_those_of_the_last_episode_ended():
+    old = told(learner(chains=2), 1)
+    new = told(old, 1)
+    for (r, beta), (s, theta) in zip(new.start, old.draws.last, strict=True):
+        np.testing.assert_array_equal(r, s)
+        assert beta == theta
+
+
+def test_trajectories_and_responses_can_be_told():
+    some = learner()
+    rng = np.random.default_rng(0)
+    steps = sample_trajectory(GAME, some.ask(), PARTNER.respond(GAME, some.ask(), TRUTH), rng)
+    one = some.tell(steps)
+    assert one.known.counts[0].sum() == len(steps)
+    assert one.history == (steps,)
+    two = one.tell(PARTNER.respond(GAME, one.ask(), TRUTH), weight=4.0)
+    assert two.episode == 2
+    other = 1 - some.ask()
+    with pytest.raises(InvalidObservation, match="pi1"):
+        some.tell(steps, pi1=other)
+    with pytest.raises(InvalidPolicy):
+        some.tell(np.ones((5, 2)))
+    with pytest.raises(InvalidObservation, match="mask"):
+        some.tell(np.ones((5, 2), dtype=bool))
+
+
+def test_thompson_sampling_plans_for_one_of_the_draws():
+    some = told(learner(choose="thompson"), 1)
+    r, beta = some.draws.pick(np.random.default_rng([0, 1, 1]))
+    np.testing.assert_array_equal(some.ask(), plan_commitment(GAME, r, BoltzmannFollower(beta)))
+
+
+def test_the_value_choice_is_no_worse_on_its_draws_than_the_mean():
+    mean, value = told(learner(), 1), told(learner(choose="value", candidates=6), 1)
+    rng = np.random.default_rng([0, 1, 1])
+    for _ in range(6):
+        value.draws.pick(rng)
+    believed = [value.draws.pick(rng) for _ in range(6)]
+
+    def worth(pi1):
+        total = 0.0
+        for r, beta in believed:
+            response = BoltzmannFollower(beta).respond(GAME, pi1, r)
+            total += GAME.start @ evaluate(GAME, r, (pi1, response))
+        return total
+
+    assert worth(value.ask()) >= worth(mean.ask()) - 1e-12
+
+
+def test_the_fixed_environment_commits_to_the_same_and_learns_all_the_same():
+    some = told(learner(fixed=True), 3)
+    np.testing.assert_array_equal(some.ask(), learner().ask())
+    assert len(some.known.commitments) == 1
+    assert some.known.episodes == 3
+    expected = plan_commitment(GAME, some.reward, BoltzmannFollower(some.parameter))
+    np.testing.assert_array_equal(some.commitment, expected)
+
+
+def test_normalised_means_are_those_of_normalised_draws():
+    some = told(learner(normalise="min"), 1)
+    np.testing.assert_allclose(some.reward, some.draws.normalised("min").mean_reward)
+    assert (some.draws.rewards.min(axis=-1) > 0).any()
+
+
+def test_other_families_are_planned_for_by_their_own_followers():
+    some = told(learner(family=EpsilonGreedyFamily()), 1)
+    assert 0 <= some.parameter <= 1
+    follower = EpsilonGreedyFollower(some.parameter, ties="mix")
+    np.testing.assert_array_equal(some.ask(), plan_commitment(GAME, some.reward, follower))
+
+
+@pytest.mark.parametrize("wrong", [{"choose": "best"}, {"normalise": "max"}, {"candidates": 0}])
+def test_options_that_do_not_exist_are_refused(wrong):
+    with pytest.raises(InvalidArgument):
+        learner(**wrong)
+
+
+# The driver
+
+
+def test_a_run_yields_episodes_with_true_values():
+    run = list(interact_bayesian(learner(), TRUTH, 3, follower=PARTNER))
+    assert [e.number for e in run] == [1, 2, 3]
+    best = best_known_value(GAME, TRUTH, PARTNER)
+    for episode, steps in zip(run, run[-1].learner.history, strict=True):
+        np.testing.assert_array_equal(episode.commitment, steps.pi1)
+        response = PARTNER.respond(GAME, steps.pi1, TRUTH)
+        value = GAME.start @ evaluate(GAME, TRUTH, (steps.pi1, response))
+        assert episode.value == pytest.approx(value)
+        assert episode.regret == pytest.approx(best - value)
+
+
+def test_a_run_goes_on_where_it_was_left():
+    whole = [e.regret for e in interact_bayesian(learner(), TRUTH, 3, partial=False)]
+    *_, half = interact_bayesian(learner(), TRUTH, 2, partial=False)
+    rest = [e.regret for e in interact_bayesian(half.learner, TRUTH, 3, partial=False)]
+    assert rest == whole[2:]
+
+
+def test_the_best_known_value_is_beaten_by_no_random_commitment():
+    best = best_known_value(GAME, TRUTH, PARTNER)
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        pi1 = random_deterministic_policy(5, 2, rng)
+        response = PARTNER.respond(GAME, pi1, TRUTH)
+        assert GAME.start @ evaluate(GAME, TRUTH, (pi1, response)) <= best + 0.02 * abs(best)
+
+
+def test_regret_goes_away_where_the_follower_is_seen_well():
+    pytest.importorskip("numba")
+    some = learner(seed=5, proposals=4000, thin=20, chains=2, fast=None)
+    run = list(interact_bayesian(some, TRUTH, 8, follower=PARTNER, min_length=150))
+    assert np.mean([e.regret for e in run[-3:]]) < 0.02 * best_known_value(GAME, TRUTH, PARTNER)
