@@ -15,7 +15,8 @@ from itertools import cycle, islice
 import numpy as np
 
 import iirl_opt as iirl
-from iirl_opt.verification.environments import affine_distance, strict_environment
+from iirl_opt.rewards.affine import affine_distance
+from iirl_opt.verification.environments import strict_environment
 from iirl_opt.verification.identification import VerificationProtocol
 from iirl_opt.verification.verify import Verdict, verify_affine
 

@@ -35,8 +35,9 @@ from iirl_opt.library import bayesian
 from iirl_opt.library import schema as model
 from iirl_opt.library.problem import Problem, Row, read_problem
 from iirl_opt.occupancy.measure import OccupancyMeasure
+from iirl_opt.rewards.affine import AffineClass
 from iirl_opt.rewards.domains import RewardBox, RewardDomain, RewardSimplex
-from iirl_opt.rewards.feasible import AffineClass, FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import Solved
 from iirl_opt.verification.verify import Verdict, VerificationReport, verify_affine
 

@@ -1,3 +1,12 @@
+from .affine import (
+    AffineClass as AffineClass,
+)
+from .affine import (
+    affine_distance as affine_distance,
+)
+from .affine import (
+    affine_halfspaces as affine_halfspaces,
+)
 from .centre import (
     Centre as Centre,
 )
@@ -15,9 +24,6 @@ from .domains import (
 )
 from .domains import (
     RewardSolution as RewardSolution,
-)
-from .feasible import (
-    AffineClass as AffineClass,
 )
 from .feasible import (
     DistinctRows as DistinctRows,
@@ -62,6 +68,8 @@ __all__ = [
     "RewardSolution",
     "ViolatedRow",
     "WorstRegret",
+    "affine_distance",
+    "affine_halfspaces",
     "analytic_centre",
     "certified",
     "class_inclusion",

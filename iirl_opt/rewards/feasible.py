@@ -32,7 +32,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -56,7 +56,7 @@ from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
 from iirl_opt.game.exact import exact_gaps
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
-from iirl_opt.game.values import REWARD, Gaps, check_reward, follower_gaps
+from iirl_opt.game.values import Gaps, check_reward, follower_gaps
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.rewards.cuts import Block, CutProgram, lift, prefers_cuts
 from iirl_opt.rewards.domains import (
@@ -69,14 +69,13 @@ from iirl_opt.rewards.domains import (
     RewardSolution,
 )
 from iirl_opt.rewards.soft import Rows, exactly, priced
-from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.rewards.trajectories import Environment, PartialResponse, count_pairs
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.linear import LinearProgram, read_linear
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import EXPRESSION
 
-__all__ = ["AffineClass", "DistinctRows", "FeasibleRewards", "ViolatedRow"]
+__all__ = ["DistinctRows", "FeasibleRewards", "ViolatedRow"]
 
 Array = NDArray[np.float64]
 
@@ -88,55 +87,6 @@ SHARE = 1e-9
 
 # How a program is solved: by the rule, over the sparse lifted rows, or by cuts.
 Method = Literal["choose", "lifted", "cuts"]
-
-
-@dataclass(frozen=True, eq=False)
-class AffineClass:
-    """The positive affine images ``{λ1 r + λ2 1 : λ1 ≥ 0}`` of a state reward r of shape (S,).
-
-    Its boundary λ1 = 0, the constants, belongs to it: then it is closed, but no equivalence class
-    (a constant lies in every class). With ``strict`` membership λ1 > 0 is asked for.
-
-    **Source** paper, Lemma 1.
-    """
-
-    reward: Array
-    _exact: StateReward = field(repr=False)
-
-    @checked(reward=REWARD)
-    def __init__(self, reward: ArrayLike) -> None:
-        exact = StateReward.of(reward)
-        object.__setattr__(self, "reward", exact.floats)
-        object.__setattr__(self, "_exact", exact)
-
-    @checked(x=EXPRESSION)
-    def constraints(self, x: cp.Expression) -> list[cp.Constraint]:
-        """Return constraints that hold an expression x of shape (S,) in the class."""
-        scale, shift = cp.Variable(name="affine scale"), cp.Variable(name="affine shift")
-        return [
-            (x == scale * self.reward + shift).set_label("affine class"),
-            (scale >= 0).set_label("affine scale"),
-        ]
-
-    @checked(x=array_of_floats(error=InvalidReward), strict=FLAG, tolerance=POSITIVE)
-    def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
-        """Return whether x lies in the class, within `tolerance` of its own spread.
-
-        Every number is what it is: a shift enters only by the bits that the sum of floats lost.
-
-        Raises
-        ------
-        InvalidReward
-            x has another shape or is not finite.
-
-        **Cost** arithmetic: one projection.
-        """
-        y = StateReward.of(x, "x")
-        if y.size != self._exact.size:
-            raise InvalidReward("x", f"has shape ({y.size},)", f"{self.reward.shape}", y.size)
-        if y.is_constant or self._exact.is_constant:
-            return y.is_constant and (self._exact.is_constant or not strict)
-        return y.is_image(self._exact, tolerance)
 
 
 class ViolatedRow(NamedTuple):

@@ -2,12 +2,6 @@ from .environments import (
     Environment as Environment,
 )
 from .environments import (
-    affine_distance as affine_distance,
-)
-from .environments import (
-    affine_halfspaces as affine_halfspaces,
-)
-from .environments import (
     ideal_environment as ideal_environment,
 )
 from .environments import (
@@ -51,8 +45,6 @@ __all__ = [
     "Verdict",
     "VerificationProtocol",
     "VerificationReport",
-    "affine_distance",
-    "affine_halfspaces",
     "ideal_environment",
     "identify",
     "prove_inclusion",

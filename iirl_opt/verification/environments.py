@@ -39,13 +39,11 @@ from iirl_opt.exact.numbers import UNREADABLE, Vector, as_fraction, as_reals
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
+from iirl_opt.rewards.affine import basis_across, class_rows, closed_rows
 from iirl_opt.rewards.state_reward import StateReward
 
 __all__ = [
     "Environment",
-    "affine_distance",
-    "affine_halfspaces",
-    "class_rows",
     "ideal_environment",
     "strict_environment",
 ]
@@ -272,38 +270,6 @@ def _check(discount: Any, n_actions: int, n_states: int) -> Fraction:
     return gamma
 
 
-def _basis(exact: NDArray[Any]) -> NDArray[Any]:
-    """Return integer rows that span the vectors orthogonal to the reward and to 1.
-
-    ``−(hi − lo) e_s + (hi − r_s) e_lo + (r_s − lo) e_hi`` for every state s but lo and hi; for a
-    constant reward ``e_lo − e_s`` for every s but the first.
-    """
-    n = exact.size
-    lo, hi = int(exact.argmin()), int(exact.argmax())
-    spread = exact[hi] - exact[lo] or 1
-    others = [s for s in range(n) if s not in (lo, hi)]
-    basis = np.zeros((len(others), n), dtype=object)
-    at = np.arange(len(others))
-    basis[at, others] = -spread
-    basis[at, lo] += (exact[hi] - exact[others]) if lo != hi else spread
-    basis[at, hi] += exact[others] - exact[lo]
-    return basis
-
-
-def class_rows(r: StateReward) -> NDArray[Any]:
-    """Return integer half-spaces (S, S) whose intersection is Aff(r), in the order of the states.
-
-    A basis of ``span(r, 1)^⊥``, minus its sum, and, unless r is constant, the centred reward.
-    """
-    rows = _simplex_rows(_basis(r.steps))
-    return rows if r.is_constant else np.vstack([rows, r.weights])
-
-
-def _simplex_rows(basis: NDArray[Any]) -> NDArray[Any]:
-    """Return the basis with minus its sum: together the rows are ≥ 0 only where all are zero."""
-    return np.vstack([basis, -basis.sum(axis=0, keepdims=True)])
-
-
 def _integer_kernel(rows: NDArray[Any]) -> NDArray[Any]:
     """Return integer weights (S, 2, S) of ``P_b1 = 1/N``, ``P_b2 = 1/N − c_s rows_s``, c_s largest.
 
@@ -419,8 +385,8 @@ def _rational_rows(r: StateReward, share: Fraction) -> tuple[NDArray[Any], Fract
     size = wide.divide(Decimal(share.numerator), Decimal(share.denominator))
     ratio = Context(prec=6, Emax=10**9, Emin=-(10**9)).divide(size, wide.sqrt(Decimal(length2)))
     factor = Fraction(ratio)
-    basis = _basis(exact)
-    rows = _simplex_rows(basis) * factor.denominator + factor.numerator * spread * w
+    basis = basis_across(exact)
+    rows = closed_rows(basis) * factor.denominator + factor.numerator * spread * w
     lo, hi = int(exact.argmin()), int(exact.argmax())
     columns = basis[:, [lo, hi]]
     inverse = _inverse_of_two(spread, columns)
@@ -450,46 +416,3 @@ def _squared(
     x, y = int((columns[:, 0] * z).sum()), int((columns[:, 1] * z).sum())
     (a, b), (_, c) = inverse
     return int((z * z).sum()) - (a * x * x + 2 * b * x * y + c * y * y)
-
-
-@checked(first=unmasked(InvalidReward), second=unmasked(InvalidReward))
-def affine_distance(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the angle between two centred state rewards, in [0, π].
-
-    Zero iff the rewards are positive affine images of one another. Of two constants it is zero, of
-    a constant and another reward π/2: a constant has no direction, so it is no nearer to r than to
-    −r. The cosine is Pearson's correlation over the states.
-
-    It shares the invariances of EPIC (Gleave et al. 2021) under positive scaling and shifts. It has
-    none under potential shaping: a shaped state reward is one of transitions, not of states, and
-    among state rewards the responses do tell apart what shaping would identify. EPIC's Pearson
-    distance is ``sin(angle / 2)``, taken after a canonicalisation that is not needed here.
-
-    Raises
-    ------
-    InvalidReward
-        The shapes differ, or a reward is no finite (S,).
-    """
-    a, b = StateReward.of(first, "first"), StateReward.of(second, "second")
-    if a.size != b.size:
-        raise InvalidReward("second", f"has shape ({b.size},)", f"({a.size},)", b.size)
-    constant = a.is_constant, b.is_constant
-    if any(constant):
-        return 0.0 if all(constant) else math.pi / 2
-    x, y = a.direction, b.direction
-    return 2 * math.atan2(float(np.linalg.norm(x - y)), float(np.linalg.norm(x + y)))
-
-
-@checked(reward=unmasked(InvalidReward))
-def affine_halfspaces(reward: ArrayLike) -> Array:
-    """Return half-spaces (H, S) whose intersection is Aff(r): the rows of `ideal_environment`.
-
-    Rows of zeros (N ≤ 2) are left out; the rest are scaled to a largest entry of one.
-
-    **Source** paper, the lemma on half-spaces in the proof of Theorem 2. **Cost** arithmetic.
-    """
-    r = StateReward.of(reward)
-    rows = class_rows(r)
-    rows = rows[(rows != 0).any(axis=1)]
-    scaled = [[float(Fraction(x, int(abs(row).max()))) for x in row] for row in rows]
-    return np.array(scaled).reshape(-1, r.size)

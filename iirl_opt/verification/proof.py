@@ -21,8 +21,8 @@ from iirl_opt.certificate import (
 )
 from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.observation import observe
+from iirl_opt.rewards.affine import class_rows
 from iirl_opt.rewards.inclusion_proof import class_inclusion
-from iirl_opt.verification.environments import class_rows
 from iirl_opt.verification.signs import Signs
 
 if TYPE_CHECKING:

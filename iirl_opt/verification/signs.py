@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from iirl_opt.exact.numbers import Vector, as_fractions
 from iirl_opt.observation import Observation
-from iirl_opt.verification.environments import Environment, class_rows
+from iirl_opt.rewards.affine import class_rows
+from iirl_opt.verification.environments import Environment
 
 __all__ = ["Signs"]
 

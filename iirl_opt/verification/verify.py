@@ -40,11 +40,12 @@ from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation, observe
+from iirl_opt.rewards.affine import affine_halfspaces
 from iirl_opt.rewards.feasible import FEASIBLE, ZERO, FeasibleRewards, ViolatedRow
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.verification.environments import EPS, Environment, affine_halfspaces
+from iirl_opt.verification.environments import EPS, Environment
 from iirl_opt.verification.proof import certificate_of
 from iirl_opt.verification.signs import Signs
 

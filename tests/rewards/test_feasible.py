@@ -31,8 +31,9 @@ from iirl_opt.errors import (
     Unbounded,
 )
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.rewards.affine import AffineClass
 from iirl_opt.rewards.domains import RewardSimplex
-from iirl_opt.rewards.feasible import AffineClass, FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import Clarabel, solve
 
 HALF = Fraction(1, 2)

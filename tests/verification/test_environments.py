@@ -11,9 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import best_responses
+from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
 from iirl_opt.verification.environments import (
-    affine_distance,
-    affine_halfspaces,
     ideal_environment,
     strict_environment,
 )

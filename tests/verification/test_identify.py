@@ -12,9 +12,9 @@ from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.rewards.affine import affine_distance
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.verification.environments import (
-    affine_distance,
     ideal_environment,
     strict_environment,
 )

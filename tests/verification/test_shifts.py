@@ -19,11 +19,10 @@ from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import local_scale
-from iirl_opt.rewards.feasible import AffineClass, FeasibleRewards
+from iirl_opt.rewards.affine import AffineClass, affine_distance, affine_halfspaces
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.verification.environments import (
-    affine_distance,
-    affine_halfspaces,
     ideal_environment,
     strict_environment,
 )

@@ -17,10 +17,9 @@ from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate
+from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.verification.environments import (
-    affine_distance,
-    affine_halfspaces,
     ideal_environment,
     strict_environment,
 )
