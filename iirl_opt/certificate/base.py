@@ -29,6 +29,7 @@ from iirl_opt.certificate.match import differences
 from iirl_opt.checks import PATH, TEXT, checked
 from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions, as_reals
+from iirl_opt.files import read_text, write_text
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
 
@@ -46,7 +47,7 @@ __all__ = [
 # Objects that are Fractions.
 Vector = NDArray[Any]
 
-VERSION = 2
+VERSION, MOST_BYTES = 2, 2_000_000_000
 
 # The kinds of this package and their modules, which are loaded when one is read.
 HOMES = {
@@ -299,7 +300,7 @@ class Certificate(ABC):
     @checked(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        write_text(path, self.to_json() + "\n")
 
     @classmethod
     def _from(cls, body: dict[str, Any]) -> Self:
@@ -364,7 +365,7 @@ def read_certificate(source: str | Path) -> Certificate:
     """
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_BYTES)
     except ValueError as problem:
         raise FileProblem(path, f"is no certificate ({problem})") from None
     return _parse(text, path)

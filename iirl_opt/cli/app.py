@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iirl_opt import errors
+from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
     from iirl_opt.learn.interactive import Episode
@@ -718,11 +719,7 @@ def _learn_bayesian(
 
 
 def _write(path: Path, text: str) -> Path:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text + "\n", encoding="utf-8")
-    os.replace(part, path)
-    return path
+    return write_text(path, text + "\n")
 
 
 def _report(result: dict[str, Any], as_json: bool) -> Callable[[str], Any]:

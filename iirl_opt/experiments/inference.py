@@ -6,10 +6,8 @@ then knows what there is so far: the result document, the lines of its report, a
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.bayesian.learner import BayesianEpisode
+from iirl_opt.files import write_text, writing
 from iirl_opt.library.bayesian import Estimate, Settings, Summary, played
 
 __all__ = ["Inference"]
@@ -178,21 +177,18 @@ class Inference:
         """
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            with _whole(folder / "result.json") as part:
-                part.write_text(document + "\n", encoding="utf-8")
-            yield folder / "result.json"
+            yield write_text(folder / "result.json", document + "\n")
         if self.chains is None:
             return
         if folder is not None:
-            with _whole(folder / "draws.npz") as part:
+            with writing(folder / "draws.npz") as part:
                 self._save_draws(part)
             yield folder / "draws.npz"
         pictures = [picture] if picture is not None else []
         if folder is not None and find_spec("matplotlib") is not None:
             pictures.append(folder / "posterior.png")
         for path in pictures:
-            with _whole(path) as part:
-                self._draw_chains(part)
+            self._draw_chains(path)
             yield path
 
     def _save_draws(self, path: Path) -> None:
@@ -212,14 +208,6 @@ class Inference:
         how = self.settings.question.normalise
         axes = plot.plot_chains(summary.chains, states=summary.states, normalise=how)
         plot.save(axes[0], path)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, which takes the place of `path` when all is written."""
-    part = path.with_name(f".part-{path.name}")
-    yield part
-    os.replace(part, path)
 
 
 def _row(name: str, found: Estimate, width: int) -> str:

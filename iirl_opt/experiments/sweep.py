@@ -25,13 +25,14 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.files import Journal
 
 __all__ = ["Cell", "Computation", "Result", "Summary", "Sweep", "run_cells", "summarise"]
 
@@ -171,7 +172,8 @@ def run_cells(
     InvalidArgument
         A cell stands twice; no job; nothing to resume from.
     FileProblem
-        The checkpoint is of something else (names the fact), or broken before its last line.
+        The checkpoint is of something else (names the fact), broken before its last line, or
+        being written by another process.
     KeyboardInterrupt
         The workers are ended first; what was finished is in the checkpoint.
 
@@ -191,27 +193,28 @@ def run_cells(
     head = {"format": CHECKPOINT_FORMAT, "compute": name, **(about or {})}
     found: dict[str, Result] = {}
     with ExitStack() as open_now:
-        file: IO[bytes] | None = None
+        journal: Journal | None = None
         done: list[Result] = []
         if checkpoint is not None:
-            file, done = _open(checkpoint, head, resume)
-            open_now.enter_context(file)
+            journal = open_now.enter_context(Journal(checkpoint, resume=resume))
+            done = list(_finished(checkpoint, journal.lines, head))
+            if not journal.lines:
+                journal.append(_dump(head))
         done = [result for result in done if result.cell.key in wanted]
         left = [cell for cell in planned if cell.key not in {r.cell.key for r in done}]
         lines = open_now.enter_context(closing(_lines(left, compute, jobs)))
-        for result in chain(done, _kept(lines, file)):
+        for result in chain(done, _kept(lines, journal)):
             found[result.cell.key] = result
             if progress is not None:
                 progress(result)
     return [found[key] for key in keys]
 
 
-def _kept(lines: Iterable[str], file: IO[bytes] | None) -> Iterator[Result]:
+def _kept(lines: Iterable[str], journal: Journal | None) -> Iterator[Result]:
     """Write each line to the checkpoint before its result is passed on."""
     for line in lines:
-        if file is not None:
-            file.write(line.encode() + b"\n")
-            file.flush()
+        if journal is not None:
+            journal.append(line)
         yield _result(json.loads(line))
 
 
@@ -271,25 +274,7 @@ def _single_threaded() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _open(path: Path, head: Mapping[str, Any], resume: bool) -> tuple[IO[bytes], list[Result]]:
-    """Open a checkpoint to write at its end, and return what it holds; a half line is cut off."""
-    done: list[Result] = []
-    whole = b""
-    if resume and path.is_file():
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        done = list(_read(path, whole.splitlines(), head))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("r+b" if whole else "wb")
-    file.truncate(len(whole))
-    file.seek(len(whole))
-    if not whole:
-        file.write(_dump(head).encode() + b"\n")
-        file.flush()
-    return file, done
-
-
-def _read(path: Path, lines: Sequence[bytes], head: Mapping[str, Any]) -> Iterator[Result]:
+def _finished(path: Path, lines: Sequence[bytes], head: Mapping[str, Any]) -> Iterator[Result]:
     """Yield the finished cells of a checkpoint; refuse one of something else by what differs."""
     for number, line in enumerate(lines, start=1):
         record = _parse(path, number, line)

@@ -45,6 +45,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import FileProblem, InvalidArgument, UnknownLabel
+from iirl_opt.files import read_text
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["DecPOMDP", "RewardForm", "read"]
@@ -55,6 +56,7 @@ RewardForm = Literal["s", "sab", "next state", "sab and next state"]
 ALL = slice(None)
 SUM_TOLERANCE = 1e-9
 SMALL = 2**61  # denominators of weights that int64 holds, with their sums
+MOST_BYTES = 2**28  # of a file
 LARGEST = 2**28  # entries of a dense table: 1 GiB of transitions, 2 GiB of rewards
 
 _NUMBER = re.compile(r"(?!.{100})[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -281,7 +283,7 @@ class _Statement:
 def _statements(path: Path) -> list[_Statement]:
     """Split a file into statements; comments and blank lines are dropped."""
     # Old files carry Latin-1 names in their comments: no reason to refuse them.
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    text = read_text(path, MOST_BYTES, "utf-8-sig", "replace")
     statements: list[_Statement] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         said = raw.partition("#")[0]

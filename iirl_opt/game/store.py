@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
@@ -16,11 +15,12 @@ import scipy.sparse as sp
 from iirl_opt.checks import PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.exact.rows import ExactRows
+from iirl_opt.files import read_bytes, writing
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 __all__ = ["load_game", "save_game"]
 
-FORMAT = 1
+FORMAT, MOST_BYTES = 1, 2**32
 LABELS = ("states", "leader_actions", "follower_actions")
 
 
@@ -56,11 +56,8 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
             "exact_numerators": np.array([str(n) for n in rows.numerators.tolist()]),
             "exact_denominators": np.array([str(n) for n in rows.denominators.tolist()]),
         }
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
-    with part.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-    os.replace(part, target)
+    with writing(path, ".npz") as part:
+        np.savez_compressed(part, **arrays)
 
 
 @checked(path=PATH)
@@ -74,7 +71,7 @@ def load_game(path: str | Path) -> TwoAgentMDP:
     FileProblem
         The file is no saved game, or damaged, or of another format version.
     """
-    stored = BytesIO(Path(path).read_bytes())
+    stored = BytesIO(read_bytes(path, MOST_BYTES))
     try:
         with np.load(stored, allow_pickle=False) as file:
             arrays = dict(file)

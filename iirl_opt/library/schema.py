@@ -21,10 +21,11 @@ from msgspec import Struct
 
 from iirl_opt.errors import FileProblem
 from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
+from iirl_opt.files import read_text
 
 __all__ = ["VERSION", "Document", "read_document"]
 
-VERSION = 1
+VERSION, MOST_BYTES = 1, 2**28
 
 # What a file writes as an integer, a decimal or a text such as "1/3".
 Number = Fraction
@@ -363,7 +364,7 @@ def read_document(path: Path) -> Document:
         type (names the key), or the version is another.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        tables = tomllib.loads(read_text(path, MOST_BYTES), parse_float=Decimal)
     except tomllib.TOMLDecodeError as problem:
         raise _syntax(path, str(problem)) from None
     except UnicodeDecodeError as problem:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.bayesian.posterior import Normal
 from iirl_opt.errors import MissingExtra
+from iirl_opt.files import writing
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.values import check_reward
 
@@ -219,9 +220,13 @@ def plot_rewards(
 
 
 def save(axes: Axes, path: str | Path) -> Path:
-    """Write the figure of some axes to a file, at 150 dots an inch, and return its path."""
+    """Write the figure of some axes to a file, at 150 dots an inch, and return its path.
+
+    The suffix says the format (png, pdf, svg, ...); without one it is png.
+    """
     figure: Any = axes.figure
-    figure.savefig(path, dpi=150, bbox_inches="tight")
+    with writing(path) as part:
+        figure.savefig(part, format=part.suffix[1:] or "png", dpi=150, bbox_inches="tight")
     return Path(path)
 
 

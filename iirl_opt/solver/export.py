@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.files import writing
 from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.compiled import compiled_data
 from iirl_opt.solver.program import Program
@@ -65,11 +65,9 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     solver = highspy.Highs()
     solver.setOptionValue("log_to_console", False)
     solver.passModel(model)
-    # HiGHS picks the format by the suffix; write aside and move, so that no half file is left.
-    part = target.with_name(f".{target.name}.part{kind}")
-    if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
-        raise OSError(f"cannot write {target}")
-    os.replace(part, target)
+    with writing(target, kind) as part:  # HiGHS picks the format by the suffix
+        if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
+            raise OSError(f"cannot write {target}")
     return target
 
 

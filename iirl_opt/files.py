@@ -1,0 +1,207 @@
+"""Files on disk: written whole or not at all, journals that outlive a crash, limits on reading.
+
+A file is *written whole*: beside its place, and moved there when all of it is on the disk. Whatever
+interrupts the writer, the old file stays as it was and nothing else is left behind.
+
+A *journal* is a file of lines to which finished work is appended. What was appended is kept, a line
+that was cut off half-way is dropped when the journal is opened again, and one process alone may
+have it open: its lock goes with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from iirl_opt.errors import FileProblem
+
+if sys.platform == "win32":  # pragma: no cover - another system's way to the same lock
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = ["Journal", "read_bytes", "read_text", "write_text", "writing"]
+
+
+@contextmanager
+def writing(path: str | Path, suffix: str | None = None) -> Iterator[Path]:
+    """Yield a path to write to; what stands there takes the place of `path` when the block ends.
+
+    If the block raises, `path` is as it was. What is no ordinary file, such as ``/dev/stdout``, is
+    written to as it is.
+
+    Parameters
+    ----------
+    suffix : of the path that is yielded, for writers that go by it; that of `path` by default.
+
+    Raises
+    ------
+    OSError
+        The folder is not there or cannot be written to.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with writing(Path(folder, "answer.txt")) as part:
+    ...         _ = part.write_text("42")
+    ...     print([(file.name, file.read_text()) for file in Path(folder).iterdir()])
+    [('answer.txt', '42')]
+    """
+    target = Path(os.path.realpath(path))  # a link stays one: what it leads to is replaced
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    kind = target.suffix if suffix is None else suffix
+    part = target.with_name(f".part-{secrets.token_hex(8)}{kind}")
+    try:
+        yield part
+        with suppress(FileNotFoundError):
+            part.chmod(target.stat().st_mode & 0o777)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(target)
+    except OSError as problem:
+        if problem.filename == str(part):
+            problem.filename = str(path)  # the other name says nothing to anybody
+        raise
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a text file whole or not at all, in UTF-8, and return its path.
+
+    Raises
+    ------
+    OSError
+        The folder is not there or cannot be written to.
+    """
+    with writing(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def read_bytes(path: str | Path, limit: int) -> bytes:
+    """Return what a file holds, if that is not too much.
+
+    Parameters
+    ----------
+    limit : how many bytes it may hold; no more than that is ever taken into memory.
+
+    Raises
+    ------
+    FileProblem
+        It holds more.
+    OSError
+        There is no such file, or it cannot be opened.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise FileProblem(Path(path), f"holds more than {limit} bytes")
+    return content
+
+
+def read_text(path: str | Path, limit: int, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Return what a text file holds, with ``\\n`` at the end of each line.
+
+    Parameters
+    ----------
+    limit : how many bytes it may hold.
+    encoding, errors : as for `bytes.decode`.
+
+    Raises
+    ------
+    FileProblem
+        It holds more.
+    OSError
+        There is no such file, or it cannot be opened.
+    UnicodeDecodeError
+        It is no text in this encoding.
+    """
+    text = read_bytes(path, limit).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class Journal:
+    """A file of lines that grows, of which one process at a time may write.
+
+    To be used as a context manager, which closes it. What is to go (a line that was cut off, or all
+    if it is begun anew) goes with the first line that is appended, or when the block ends well; so
+    one who finds the lines to be of something else can still leave the file as it is.
+
+    Parameters
+    ----------
+    resume : go on from the lines that are there; otherwise it is begun anew.
+    limit : how many bytes it may hold to be read.
+
+    Attributes
+    ----------
+    lines : the whole lines that were there when it was opened.
+
+    Raises
+    ------
+    FileProblem
+        Another process has it open, or it holds too much.
+    OSError
+        It cannot be made or opened.
+    """
+
+    def __init__(self, path: str | Path, *, resume: bool = False, limit: int = 2**30) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab+")
+        try:
+            _lock(self._file, self.path)
+            content = read_bytes(self.path, limit) if resume else b""
+        except BaseException:
+            self._file.close()
+            raise
+        # What follows the last line break was cut off by a crash.
+        self._kept = content.rfind(b"\n") + 1
+        self._clean = False
+        self.lines = content[: self._kept].splitlines()
+
+    def append(self, line: str) -> None:
+        """Write a line; when this returns, it outlives the process."""
+        self._cut()
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._file:
+            if kind is None:
+                self._cut()
+
+    def _cut(self) -> None:
+        if not self._clean:
+            self._file.truncate(self._kept)
+            self._clean = True
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Take the lock of an open file, which ends when the file is closed."""
+    try:
+        if sys.platform == "win32":  # pragma: no cover - another system's way to the same lock
+            file.seek(2**40)  # far beyond what anybody reads or writes
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise FileProblem(path, "is being written by another process") from None
