@@ -7,8 +7,8 @@ from pathlib import Path
 import iirl_opt
 
 # In the order of the house: what stands first imports nothing of what stands later.
-ROOMS = """errors game follower observation certificate solver occupancy rewards commitment
-verification learn bayesian plot formats library testing claims""".split()
+ORDER = """errors game follower observation certificate solver occupancy rewards commitment
+verification learn bayesian plot formats library testing claims"""
 
 PAGE = """{title}
 {line}
@@ -28,14 +28,14 @@ def write_reference(folder: Path) -> None:
     """Write a page a room, with all that its list of public names holds, and the table of rooms."""
     folder.mkdir(exist_ok=True)
     rows = [".. list-table::", "   :header-rows: 1", "", "   * - room", "     - everyday names"]
-    for room in ROOMS:
+    for room in ORDER.split():
         offered = import_module(f"iirl_opt.{room}").__all__
         everyday = [
             f":obj:`~iirl_opt.{room}.{name}`" for name in offered if name in iirl_opt.__all__
         ]
         rows += [f"   * - :doc:`{room} <api/{room}>`", f"     - {', '.join(everyday) or '–'}"]
     (folder / "rooms.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    for room in ROOMS:
+    for room in ORDER.split():
         name = f"iirl_opt.{room}"
         module = import_module(name)
         names = "\n".join(f"   {part}" for part in module.__all__)
