@@ -24,6 +24,7 @@ ROOMS = {"": iirl} | {name: getattr(iirl, name) for name in NAMES.split()}
 
 WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
 GAME = iirl.TwoAgentMDP(WEIGHTS, "1/2")
+MODELS = Path(__file__).parents[1] / "models"
 ONE_STATE = iirl.TwoAgentMDP([[[[1], [1]], [[1], [1]]]], "1/2")
 PI1, PI2 = np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
 JOINT = np.einsum("sa,sb->sab", PI1, PI2)
@@ -39,6 +40,7 @@ STEPS = [(0, 0, 1), (1, 0, 0)]
 def made(what):
     """Return an object that several calls share; made when the first of them is walked."""
     return {
+        "decpomdp": lambda: iirl.formats.read_dpomdp(MODELS / "learning" / "bridge.dpomdp"),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
         "greedy": lambda: iirl.CommitmentProblem(GAME, R, iirl.EpsilonGreedyFollower(0.2)),
@@ -507,7 +509,8 @@ NOT_WALKED = {
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|BayesianEpisode|Chosen|CommunicatingClass|ConvergenceCondition|"
-    r"Diagnostics|DistinctRows|Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
+    r"DecPOMDP|Diagnostics|DistinctRows|"
+    r"Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),
     r"(AngleBound|ClassInclusion|CommitmentBound|Inclusion|Infeasibility|Instance|Optimality|"
@@ -522,4 +525,9 @@ NOT_WALKED = {
     r"ContradictionWarning": "a warning",
 }
 
-CALLS = GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING
+FILES = {
+    "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
+    "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
+}
+
+CALLS = FILES | GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING

@@ -1,7 +1,11 @@
-from .dpomdp import (
+from .dpomdp.problem import (
     DecPOMDP as DecPOMDP,
+)
+from .dpomdp.problem import (
+    read_dpomdp as read_dpomdp,
 )
 
 __all__ = [
     "DecPOMDP",
+    "read_dpomdp",
 ]

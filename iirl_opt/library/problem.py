@@ -24,7 +24,7 @@ from iirl_opt.follower import (
     OptimalFollower,
     ProportionalFollower,
 )
-from iirl_opt.formats import dpomdp
+from iirl_opt.formats.dpomdp.problem import DecPOMDP, read_dpomdp
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
 from iirl_opt.game.labels import Labels
@@ -106,7 +106,7 @@ class Problem:
     observations: tuple[Observation, ...] = ()
     rows: tuple[Row, ...] = ()
     expect: tuple[model.Expect, ...] = ()
-    decpomdp: dpomdp.DecPOMDP | None = None
+    decpomdp: DecPOMDP | None = None
     environment: Environment | None = None
     follower_reward: Array | None = None
     allowed: NDArray[np.bool_] | None = None
@@ -149,7 +149,7 @@ def read_problem(path: Path, *, discount: Any = None, game_seed: int | None = No
         Names the file and the key or line.
     """
     if path.suffix == ".dpomdp":
-        file = dpomdp.read(path, discount)
+        file = read_dpomdp(path, discount)
         return Problem(
             path=path,
             title=path.stem,
@@ -251,7 +251,7 @@ class _Made:
     game: TwoAgentMDP
     reward: Array | None = None
     grid: GridGame | None = None
-    decpomdp: dpomdp.DecPOMDP | None = None
+    decpomdp: DecPOMDP | None = None
     environment: Environment | None = None
 
 
@@ -284,7 +284,7 @@ def _sources(path: Path, table: model.Game, source: str, gamma: Any) -> _Made:
             raise FileProblem(path, f"{table.file!r} leaves the model's folder", key="game.file")
         if inside.suffix != ".dpomdp" or not inside.is_file():
             raise FileProblem(path, f"{table.file!r} is no .dpomdp file here", key="game.file")
-        file = dpomdp.read(inside, gamma)
+        file = read_dpomdp(inside, gamma)
         return _Made(file.game, file.reward, decpomdp=file)
     if table.grid is not None:
         g = table.grid

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
-from iirl_opt.formats.dpomdp import read
+from iirl_opt.formats import read_dpomdp
 from iirl_opt.game.mdp import TwoAgentMDP
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "problems"
@@ -63,9 +63,9 @@ def test_real_files_have_the_sizes_and_facts_of_their_table(name, shape, discoun
     path = SHARED / f"{name}.dpomdp"
     if discount == 1:
         with pytest.raises(FileProblem, match="discount=") as caught:
-            read(path)
+            read_dpomdp(path)
         assert path.read_text().split("\n")[caught.value.line - 1].startswith("discount: 1")
-    problem = read(path, discount="19/20" if discount == 1 else None)
+    problem = read_dpomdp(path, discount="19/20" if discount == 1 else None)
     assert problem.game.shape == shape
     assert problem.discount == discount
     assert problem.game.discount == (0.95 if discount == 1 else discount)
@@ -78,10 +78,10 @@ def test_real_files_have_the_sizes_and_facts_of_their_table(name, shape, discoun
 
 @real
 def test_real_starts_and_rewards_are_those_of_the_files():
-    door = read(SHARED / "oneDoor_2_7_0.20_0.00_0_2.dpomdp")
+    door = read_dpomdp(SHARED / "oneDoor_2_7_0.20_0.00_0_2.dpomdp")
     assert door.game.start[door.game.states.index("l1_r3")] == 1
     assert door.reward[door.game.states.index("bumped_bumped")] == -20
-    tiger = read(SHARED / "dectiger.dpomdp", discount=0.5)
+    tiger = read_dpomdp(SHARED / "dectiger.dpomdp", discount=0.5)
     assert tiger.game.start.tolist() == [0.5, 0.5]
     left = tiger.game.states.index("tiger-left")
     opens = (
@@ -89,7 +89,7 @@ def test_real_starts_and_rewards_are_those_of_the_files():
         tiger.game.follower_actions.index("listen"),
     )
     assert (tiger.reward[left][opens], tiger.reward[1 - left][opens]) == (9, -101)
-    assert read(SHARED / "recycling.dpomdp").game.states == (0, 1, 2, 3)
+    assert read_dpomdp(SHARED / "recycling.dpomdp").game.states == (0, 1, 2, 3)
 
 
 @real
@@ -98,7 +98,7 @@ def test_the_invalid_example_is_refused_at_its_first_wrong_word(discount):
     with pytest.raises(
         FileProblem, match=r"action of agent 2 is called '2'.*from 0 to 1"
     ) as caught:
-        read(SHARED / "example.dpomdp", discount)
+        read_dpomdp(SHARED / "example.dpomdp", discount)
     assert (caught.value.line, caught.value.column) == (199, 6)
 
 
@@ -116,7 +116,7 @@ def optimal(kernel, reward, discount):
 
 @real
 def test_values_of_a_next_state_reward_come_back_in_the_convention_of_the_file():
-    problem = read(SHARED / "GridSmall.dpomdp")
+    problem = read_dpomdp(SHARED / "GridSmall.dpomdp")
     game, kernel = problem.game, problem.game.kernel
     entering = np.zeros(16)
     entering[[0, 5, 10, 15]] = 1.0
@@ -172,7 +172,7 @@ def test_each_form_of_transitions_writes_its_rows_over_the_earlier_ones(file, te
     expected = np.tile(np.eye(2)[:, None, None, :], (1, 2, 2, 1))
     for a, b in joint:
         expected[:, a, b] = block
-    game = read(file(HEADER + STILL + text + "\n")).game
+    game = read_dpomdp(file(HEADER + STILL + text + "\n")).game
     assert np.array_equal(game.kernel, expected)
     assert game.is_rational
     assert game.states == ("hall", "goal")
@@ -183,7 +183,7 @@ def test_the_last_agent_runs_fastest_in_a_joint_index(file):
     sized = HEADER.replace("go stay", "go stay wait").replace("states: hall goal", "states: 6")
     sized = sized.replace("start: hall", "start: 0")
     text = "".join(f"T: {j} : * : {j} : 1\n" for j in range(6))
-    kernel = read(file(sized + text)).game.kernel
+    kernel = read_dpomdp(file(sized + text)).game.kernel
     for a, b in itertools.product(range(2), range(3)):
         assert (kernel[:, a, b, 3 * a + b] == 1).all()
 
@@ -191,7 +191,7 @@ def test_the_last_agent_runs_fastest_in_a_joint_index(file):
 def test_counts_give_indices_as_labels(file):
     text = HEADER.replace("hall goal", "2").replace("start: hall", "start: 1")
     text = text.replace("open shut", "3").replace("agents: 2", "agents: ann bob")
-    game = read(file(text + STILL)).game
+    game = read_dpomdp(file(text + STILL)).game
     assert (game.states, game.leader_actions) == ((0, 1), (0, 1, 2))
     assert game.follower_actions == ("go", "stay")
     assert game.start.tolist() == [0, 1]
@@ -200,7 +200,9 @@ def test_counts_give_indices_as_labels(file):
 def test_one_state_and_one_action_each_are_enough(file):
     text = HEADER.replace("hall goal", "1").replace("start: hall", "start:\n1.0")
     text = text.replace("open shut", "1").replace("go stay", "1")
-    problem = read(file(text + "T: 0 : 0 : 0 : 1\nR: 0 : 0 : 0 : 0 0 : 3\nR: * : * : * : * : 3\n"))
+    problem = read_dpomdp(
+        file(text + "T: 0 : 0 : 0 : 1\nR: 0 : 0 : 0 : 0 0 : 3\nR: * : * : * : * : 3\n")
+    )
     assert problem.game.kernel.tolist() == [[[[1.0]]]]
     assert (problem.reward_form, problem.reward.tolist()) == ("s", [3.0])
 
@@ -220,7 +222,7 @@ def test_one_state_and_one_action_each_are_enough(file):
 )
 def test_blanks_comments_line_ends_and_observations_do_not_matter(file, change):
     text = HEADER + STILL + "T: open go : hall : 0.25 0.75\nR: open go : goal : * : * : 2\n"
-    plain, other = read(file(text)), read(file(change(text)))
+    plain, other = read_dpomdp(file(text)), read_dpomdp(file(change(text)))
     assert plain.game == other.game
     assert np.array_equal(plain.reward, other.reward)
 
@@ -228,7 +230,7 @@ def test_blanks_comments_line_ends_and_observations_do_not_matter(file, change):
 def test_a_comment_need_not_be_utf_8(tmp_path):
     path = tmp_path / "old.dpomdp"
     path.write_bytes("# Zdeněk Škoda\n".encode("iso-8859-2") + (HEADER + STILL).encode())
-    assert read(path).game.shape == (2, 2, 2)
+    assert read_dpomdp(path).game.shape == (2, 2, 2)
 
 
 # Start, discount, exactness ----------------------------------------------------------------
@@ -253,7 +255,7 @@ def test_a_comment_need_not_be_utf_8(tmp_path):
 )
 def test_each_form_of_start_is_exact(file, text, expected):
     header = HEADER.replace("hall goal", "a b c").replace("start: hall", text)
-    game = read(file(header + STILL)).game
+    game = read_dpomdp(file(header + STILL)).game
     assert game.rational.start == tuple(Fraction(x) for x in expected)
 
 
@@ -278,39 +280,41 @@ def test_each_form_of_start_is_exact(file, text, expected):
 def test_each_wrong_start_is_refused_at_its_line(file, text, line, message):
     header = HEADER.replace("hall goal", "a b c").replace("start: hall", text)
     with pytest.raises(FileProblem, match=message) as caught:
-        read(file(header + STILL))
+        read_dpomdp(file(header + STILL))
     assert caught.value.line == line
 
 
 def test_a_given_discount_overrides_that_of_the_file(file):
     path = file(HEADER + STILL)
-    assert read(path).game.rational.discount == Fraction(9, 10)
-    problem = read(path, discount=Fraction(1, 3))
+    assert read_dpomdp(path).game.rational.discount == Fraction(9, 10)
+    problem = read_dpomdp(path, discount=Fraction(1, 3))
     assert problem.game.rational.discount == Fraction(1, 3)
     assert problem.discount == 0.9
     with pytest.raises(InvalidGame, match="discount is 1"):
-        read(path, discount=1)
+        read_dpomdp(path, discount=1)
 
 
 @pytest.mark.parametrize("text", ["1", "1.0", "1.", "+1e0"])
 def test_discount_1_asks_the_caller_for_another(file, text):
     path = file(HEADER.replace("0.9", text) + STILL)
     with pytest.raises(FileProblem, match="0 ≤ γ < 1: give one in its place") as caught:
-        read(path)
+        read_dpomdp(path)
     assert (caught.value.line, caught.value.column) == (2, 11)
-    assert read(path, discount=0).game.discount == 0
+    assert read_dpomdp(path, discount=0).game.discount == 0
 
 
 def test_rows_that_are_exact_in_decimals_make_a_rational_game(file):
     text = STILL + "T: open go : hall : 0.1 0.9\nT: open go : goal : 0.300 .70\n"
-    rational = read(file(HEADER + text)).game.rational
+    rational = read_dpomdp(file(HEADER + text)).game.rational
     assert rational.rows.row(0) == {0: Fraction(1, 10), 1: Fraction(9, 10)}
     assert rational.rows.row(4) == {0: Fraction(3, 10), 1: Fraction(7, 10)}
 
 
 def test_uniform_rows_are_exact_thirds(file):
     header = HEADER.replace("hall goal", "a b hall")
-    rational = read(file(header + "T: * : uniform\nT: open go : 1 : 0.1 0.2 0.7\n")).game.rational
+    rational = read_dpomdp(
+        file(header + "T: * : uniform\nT: open go : 1 : 0.1 0.2 0.7\n")
+    ).game.rational
     assert rational.rows.row(0) == dict.fromkeys(range(3), Fraction(1, 3))
     assert rational.rows.row(4) == {0: Fraction(1, 10), 1: Fraction(1, 5), 2: Fraction(7, 10)}
 
@@ -318,15 +322,15 @@ def test_uniform_rows_are_exact_thirds(file):
 def test_probabilities_of_many_digits_stay_exact(file):
     small = Fraction(1, 10**30)
     text = STILL + f"T: open go : hall : 1e-30 0.{'9' * 30}\n"
-    assert read(file(HEADER + text)).game.rational.rows.row(0) == {0: small, 1: 1 - small}
+    assert read_dpomdp(file(HEADER + text)).game.rational.rows.row(0) == {0: small, 1: 1 - small}
 
 
 def test_a_row_that_is_only_nearly_exact_is_divided_by_its_exact_sum(file):
     header = HEADER.replace("hall goal", "a b hall")
     third = "0.3333333333333333"
-    game = read(file(header + STILL + f"T: open go : a : {third} {third} {third}\n")).game
+    game = read_dpomdp(file(header + STILL + f"T: open go : a : {third} {third} {third}\n")).game
     assert game.rational.rows.row(0) == dict.fromkeys(range(3), Fraction(1, 3))
-    uneven = read(file(header + STILL + "T: open go : a : 0.3 0.3 0.4000000001\n")).game
+    uneven = read_dpomdp(file(header + STILL + "T: open go : a : 0.3 0.3 0.4000000001\n")).game
     row = {0: 3 * 10**9, 1: 3 * 10**9, 2: 4 * 10**9 + 1}
     assert uneven.rational.rows.row(0) == {j: Fraction(n, 10**10 + 1) for j, n in row.items()}
     assert game.kernel.sum(axis=3) == pytest.approx(np.ones((3, 2, 2)), abs=1e-15)
@@ -360,7 +364,7 @@ def test_a_row_that_is_only_nearly_exact_is_divided_by_its_exact_sum(file):
 @pytest.mark.parametrize("values", ["reward", "cost"])
 def test_each_form_of_rewards_is_read_in_its_least_form(file, text, form, expected, values):
     header = HEADER.replace("reward", values)
-    problem = read(file(header + STILL + text + "\n"))
+    problem = read_dpomdp(file(header + STILL + text + "\n"))
     assert problem.reward_form == form
     assert problem.values == values
     assert np.array_equal(problem.reward, np.array(expected) * (1 if values == "reward" else -1))
@@ -371,7 +375,7 @@ def test_each_form_of_rewards_is_read_in_its_least_form(file, text, form, expect
 
 def test_a_reward_of_everything_becomes_its_expectation_over_the_next_state(file):
     text = STILL + "T: open go : hall : 0.25 0.75\nR: open go : hall : goal : * : 8\n"
-    problem = read(file(HEADER + text + "R: shut * : hall : hall : * : 1\n"))
+    problem = read_dpomdp(file(HEADER + text + "R: shut * : hall : hall : * : 1\n"))
     assert problem.reward_form == "sab and next state"
     assert problem.reward.tolist() == [[[6, 0], [1, 1]], [[0, 0], [0, 0]]]
     assert problem.file_values([1, 2]).tolist() == [1, 2]
@@ -379,7 +383,7 @@ def test_a_reward_of_everything_becomes_its_expectation_over_the_next_state(file
 
 def test_a_next_state_reward_is_its_expectation_where_the_discount_is_0(file):
     text = STILL + "T: open go : hall : 0.25 0.75\nR: * : * : goal : * : 8\n"
-    problem = read(file(HEADER + text), discount=0)
+    problem = read_dpomdp(file(HEADER + text), discount=0)
     assert problem.reward_form == "next state"
     assert problem.reward.tolist() == [[[6, 0], [0, 0]], [[8, 8], [8, 8]]]
     assert problem.file_values([6, 8]).tolist() == [6, 8]
@@ -398,21 +402,23 @@ def test_a_next_state_reward_is_its_expectation_where_the_discount_is_0(file):
 def test_a_reward_that_tells_observations_apart_is_refused(file, text, line):
     header = HEADER.replace("\n2\ndark light", "\ndark light\ndark light")
     with pytest.raises(FileProblem, match="depends on the joint observation") as caught:
-        read(file(header + STILL + text + "\n"))
+        read_dpomdp(file(header + STILL + text + "\n"))
     assert caught.value.line == FIRST + 1 + line
 
 
 def test_more_observations_than_memory_has_room_for_are_refused_where_told_apart(file):
     header = HEADER.replace("dark light", "999999999999")
-    assert read(file(header + STILL + "R: * : * : * : * : 1\n")).reward.tolist() == [1, 1]
+    assert read_dpomdp(file(header + STILL + "R: * : * : * : * : 1\n")).reward.tolist() == [1, 1]
     with pytest.raises(FileProblem, match="number of rewards to tell apart") as caught:
-        read(file(header + STILL + "R: * : * : * : 7 : 1\n"))
+        read_dpomdp(file(header + STILL + "R: * : * : * : 7 : 1\n"))
     assert (caught.value.line, caught.value.column) == (FIRST + 1, 16)
 
 
 def test_file_values_refuses_another_shape(file):
-    problem = read(file(HEADER + STILL))
-    with pytest.raises(InvalidArgument, match=r"\(2, 1\).*\(2,\)"):
+    problem = read_dpomdp(file(HEADER + STILL))
+    with pytest.raises(InvalidArgument, match=r"\(3,\).*\(2,\)"):
+        problem.file_values([1, 2, 3])
+    with pytest.raises(InvalidArgument, match="1 axes"):
         problem.file_values([[1], [2]])
 
 
@@ -453,7 +459,7 @@ def test_file_values_refuses_another_shape(file):
 def test_each_wrong_declaration_is_refused_at_its_place(file, old, new, line, column, message):
     assert old in HEADER
     with pytest.raises(FileProblem, match=message) as caught:
-        read(file(HEADER.replace(old, new, 1) + STILL))
+        read_dpomdp(file(HEADER.replace(old, new, 1) + STILL))
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
@@ -510,7 +516,7 @@ def test_each_wrong_declaration_is_refused_at_its_place(file, old, new, line, co
 def test_each_wrong_statement_is_refused_at_its_place(file, text, line, column, message):
     text = f"{HEADER}{STILL}{text}\nT: nobody : 9 : 9 : 9\n"
     with pytest.raises(FileProblem, match=message) as caught:
-        read(file(text))
+        read_dpomdp(file(text))
     assert (caught.value.line, caught.value.column) == (FIRST + 1 + line, column)
     assert str(caught.value).startswith(f"{caught.value.path}:{FIRST + 1 + line}:{column}: ")
 
@@ -518,12 +524,12 @@ def test_each_wrong_statement_is_refused_at_its_place(file, text, line, column, 
 @pytest.mark.parametrize("wanted", ["agents", "discount", "start", "observations"])
 def test_a_file_that_ends_too_early_names_what_comes_next(file, wanted):
     with pytest.raises(FileProblem, match=f"the file ends; allowed '{wanted}:' next"):
-        read(file(HEADER.partition(f"{wanted}:")[0]))
+        read_dpomdp(file(HEADER.partition(f"{wanted}:")[0]))
 
 
 def test_a_missing_file_is_the_operating_systems_error(tmp_path):
     with pytest.raises(FileNotFoundError):
-        read(tmp_path / "nowhere.dpomdp")
+        read_dpomdp(tmp_path / "nowhere.dpomdp")
 
 
 def test_a_row_that_does_not_sum_to_one_names_the_line_that_wrote_it_last(file):
@@ -538,38 +544,42 @@ def test_a_row_that_does_not_sum_to_one_names_the_line_that_wrote_it_last(file):
         "T: shut go : hall : hall : 1\n"
     )
     with pytest.raises(FileProblem, match=r"'goal'.*\('open', 'go'\) sums to 1.1; allowed") as one:
-        read(file(text))
+        read_dpomdp(file(text))
     assert one.value.line == FIRST + 5
     text = text.replace("0.6 0.5", "0.6 0.4")
     with pytest.raises(FileProblem, match=r"'hall'.*\('shut', 'go'\) sums to 1.25") as two:
-        read(file(text))
+        read_dpomdp(file(text))
     assert two.value.line == FIRST + 7
-    assert read(file(text.replace("hall : goal : 0.25", "hall : goal : 0"))).game.shape == (2, 2, 2)
+    assert read_dpomdp(file(text.replace("hall : goal : 0.25", "hall : goal : 0"))).game.shape == (
+        2,
+        2,
+        2,
+    )
 
 
 def test_wrong_words_come_before_wrong_sums(file):
     text = HEADER + "T: * : hall : 0.5 0.6\nT: * : goal : 0.5 0.5\nR: x : * : * : * : 0\n"
     with pytest.raises(FileProblem) as caught:
-        read(file(text))
+        read_dpomdp(file(text))
     assert caught.value.line == FIRST + 2
 
 
 def test_a_row_within_1e_9_of_one_is_read_and_one_beyond_is_not(file):
     row = "T: open go : hall : 0.5 0.{}\n"
-    exact = read(file(HEADER + STILL + row.format("5000000009"))).game.rational.rows.row(0)
+    exact = read_dpomdp(file(HEADER + STILL + row.format("5000000009"))).game.rational.rows.row(0)
     assert exact == {0: Fraction(5 * 10**9, 10**10 + 9), 1: Fraction(5 * 10**9 + 9, 10**10 + 9)}
     with pytest.raises(FileProblem, match=r"sums to 1\.000000002"):
-        read(file(HEADER + STILL + row.format("500000002")))
+        read_dpomdp(file(HEADER + STILL + row.format("500000002")))
 
 
 def test_missing_rows_name_state_and_joint_action(file):
     with pytest.raises(FileProblem, match=r"'hall'.*\('open', 'stay'\) is missing") as caught:
-        read(file(HEADER + "T: open go : identity\nT: shut * : identity\n"))
+        read_dpomdp(file(HEADER + "T: open go : identity\nT: shut * : identity\n"))
     assert caught.value.line is None
     with pytest.raises(FileProblem, match=r"'hall'.*\('open', 'go'\) is missing"):
-        read(file(HEADER))
+        read_dpomdp(file(HEADER))
     with pytest.raises(FileProblem, match=r"\('open', 'go'\) sums to 0; allowed") as written:
-        read(file(HEADER + STILL + "T: open go : goal : goal : 0\n"))
+        read_dpomdp(file(HEADER + STILL + "T: open go : goal : goal : 0\n"))
     assert written.value.line == FIRST + 1
 
 
@@ -681,7 +691,7 @@ def test_a_written_game_is_read_back_equal(tmp_path_factory, drawn):
     game, reward, text = drawn
     path = tmp_path_factory.getbasetemp() / "drawn.dpomdp"
     path.write_text(text)
-    problem = read(path)
+    problem = read_dpomdp(path)
     assert problem.game == game
     assert problem.game.rational.start == game.rational.start
     for i in range(game.n_states * game.n_choices):
@@ -710,7 +720,7 @@ def test_file_values_are_those_of_the_expected_reward_for_any_policy(tmp_path_fa
     game, reward, text = drawn
     path = tmp_path_factory.getbasetemp() / "valued.dpomdp"
     path.write_text(text)
-    problem = read(path)
+    problem = read_dpomdp(path)
     actions = [data.draw(st.integers(0, game.n_choices - 1)) for _ in range(game.n_states)]
     a, b = np.divmod(actions, game.n_follower_actions)
     at = np.arange(game.n_states), a, b
@@ -727,7 +737,7 @@ def test_many_digits_beside_uniform_rows_keep_their_exact_numbers(file):
     for digits in (18, 30):
         p = "0." + "3" * digits
         rest = "0." + "6" * (digits - 1) + "7"
-        game = read(
+        game = read_dpomdp(
             file(header + STILL + f"T: * : b : uniform\nT: open go : a : {p} 0 {rest}\n")
         ).game
         assert game.rational.rows.row(0) == {0: Fraction(p), 2: Fraction(rest)}
