@@ -143,7 +143,7 @@ class Copy:
         for line in printed.splitlines():
             file, _, rest = line.partition("::")
             if rest:
-                node = f"{file}::{re.sub(r'[[].*', '', rest)}"
+                node = f"{file}::{rest.partition('[')[0]}"
                 name = node.rpartition("::")[2]
                 places[f"{Path(file).stem}.{name}"] = node
                 places.setdefault(name, node)
