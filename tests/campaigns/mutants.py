@@ -10,7 +10,9 @@ a copy of the package in a temporary folder, and the tests are run against it, w
 of the tests is left. Those that are not found are listed apart. Exit code 0: of those found at
 least as many are killed or time out as when the sample was drawn.
 
-SAMPLE_RESULT
+When the sample was drawn, in November 2026 with seed 0, 40 of its 60 mutants were killed and 20
+survived the tests named (each its own ``before``). Some of those are the same program in other
+words, such as a bound that floats never meet; tests that are not the nearest may see others.
 
 A sample is drawn anew, from all rooms that compute or check, with what coverage.py recorded with
 ``dynamic_context = test_function``:
@@ -47,8 +49,7 @@ from mutation import Identity, Mutation, find, mutations_of
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(__file__).with_suffix(".json")
-PARTS = ("iirl_opt", "tests", "models", "examples", "docs", "benchmarks")
-FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff")
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", ".*cache", ".hypothesis")
 
 # Rooms and files that no mutation is drawn from.
 LEFT_OUT = {"plot", "cli", "experiments", "formats", "library", "testing", "claims", "errors"}
@@ -96,12 +97,7 @@ class Copy:
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
-        for part in PARTS:
-            if (root / part).is_dir():
-                shutil.copytree(root / part, folder / part)
-        for name in FILES:
-            if (root / name).is_file():
-                shutil.copy(root / name, folder / name)
+        shutil.copytree(root, folder, ignore=NOT_COPIED, dirs_exist_ok=True)
         (folder / "aside").mkdir()
         (folder / "aside" / "mutant_profile.py").write_text(PROFILE)
         self.clock = time.time()
@@ -311,9 +307,12 @@ def run(copy: Copy, sample: list[Mutant]) -> list[tuple[Mutant, str]]:
         place, words = mutant.file, f"{mutant.identity.function}: {mutant.identity.statement}"
         if mutation is not None:
             place = f"{mutation.path.relative_to(copy.folder)}:{mutation.line}"
-            words = f"{mutant.identity.operator}: {mutation}"
+            words = f"{mutant.identity.operator}: {str(mutation)[:200]}"
+        gone = len(mutant.tests) - len(copy.nodes(mutant.tests))
+        if gone:
+            words += f" ({gone} of {len(mutant.tests)} tests are gone)"
         seconds = time.perf_counter() - begun
-        print(f"{end:<10} {seconds:>5.0f} s  {place}  {words[:200]}", flush=True)
+        print(f"{end:<10} {seconds:>5.0f} s  {place}  {words}", flush=True)
     return judged
 
 
