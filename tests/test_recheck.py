@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 from decimal import Decimal, getcontext
@@ -16,9 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 
-from iirl_opt import recheck, recheck_tree
+from iirl_opt import recheck
 from iirl_opt.certificate import Certificate
 from iirl_opt.errors import FileProblem
+from iirl_opt.recheck.arithmetic import root, words
+from iirl_opt.recheck.tree import PLACES, exponential
 
 PACKAGE = Path(recheck.__file__).parent
 
@@ -196,12 +200,14 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 
 def alone(tmp_path, text, *arguments, replaced=("", "")):
-    """Run the file where the library is not; return the process."""
-    source = (PACKAGE / "recheck.py").read_text("utf-8")
-    (tmp_path / "recheck.py").write_text(source.replace(*replaced), "utf-8")
+    """Run a copy of the folder where the library is not; return the process."""
+    shutil.copytree(PACKAGE, tmp_path / "recheck", dirs_exist_ok=True)
+    document = tmp_path / "recheck" / "document.py"
+    document.write_text(document.read_text("utf-8").replace(*replaced), "utf-8")
     (tmp_path / "proof.json").write_text(text, "utf-8")
-    command = [sys.executable, "-S", "recheck.py", "proof.json", *arguments]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, "-S", "-m", "recheck", "proof.json", *arguments]
+    elsewhere = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
 
 
 def test_it_runs_where_the_library_is_not(tmp_path):
@@ -212,8 +218,17 @@ def test_it_runs_where_the_library_is_not(tmp_path):
     assert alone(tmp_path, "{}").returncode == 2
 
 
+def test_it_runs_where_the_library_is_from_any_folder(tmp_path):
+    (tmp_path / "proof.json").write_text(sealed(document()), "utf-8")
+    command = [sys.executable, "-m", "iirl_opt.recheck", "proof.json"]
+    here = os.environ | {"PYTHONPATH": str(PACKAGE.parents[1])}
+    done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PROVED" in done.stdout
+
+
 def test_it_gives_up_in_time(tmp_path):
-    endless = ("    doc, game = parse(text)", "    max(iter(int, 1))")
+    endless = ("    fields = parse(text)", "    max(iter(int, 1))")
     done = alone(tmp_path, sealed(document()), "--seconds", "0.3", replaced=endless)
     assert (done.returncode, done.stderr) == (2, "")
     assert "no end within 0.3 seconds" in done.stdout
@@ -226,11 +241,11 @@ def test_roots_words_and_exponentials_are_on_the_right_side():
         x = Fraction(rng.getrandbits(60), rng.getrandbits(60) + 1) * Fraction(10) ** rng.randint(
             -40, 9
         )
-        low, high = recheck.root(x, up=False), recheck.root(x, up=True)
+        low, high = root(x, up=False), root(x, up=True)
         assert low**2 <= x <= high**2
-        assert Fraction(recheck.words(x, up=False)) <= x <= Fraction(recheck.words(x, up=True))
-        below, above = recheck_tree.exponential(-x)
-        true = (-Decimal(x.numerator) / Decimal(x.denominator)).exp() * 2**recheck_tree.PLACES
+        assert Fraction(words(x, up=False)) <= x <= Fraction(words(x, up=True))
+        below, above = exponential(-x)
+        true = (-Decimal(x.numerator) / Decimal(x.denominator)).exp() * 2**PLACES
         assert below <= true <= above
         assert above - below <= 3
 

@@ -1,49 +1,19 @@
 """Check that no commitment earns more than a branch and bound says: search trees.
 
-`recheck.py` loads this file where a certificate holds a tree; both are Python's standard library
-and nothing else. A leaf is a box: some allowed leader actions in each state. Three vectors bound
-what every deterministic commitment of the box leads to, each by one application of a monotone
-γ-contraction, and the boxes of a tree's leaves hold every allowed commitment.
+A leaf is a box: some allowed leader actions in each state. Three vectors bound what every
+deterministic commitment of the box leads to, each by one application of a monotone γ-contraction,
+and the boxes of a tree's leaves hold every allowed commitment.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING or __package__:
-    from iirl_opt.recheck import (
-        ONE,
-        ZERO,
-        Game,
-        Vector,
-        array,
-        both,
-        form,
-        mixture,
-        need,
-        number,
-        whole,
-        words,
-    )
-else:
-    from recheck import (
-        ONE,
-        ZERO,
-        Game,
-        Vector,
-        array,
-        both,
-        form,
-        mixture,
-        need,
-        number,
-        whole,
-        words,
-    )
+from .arithmetic import ONE, ZERO, WholeVector, both, mixture, words
+from .game import Fields
+from .reading import array, form, listed, need, number, whole
 
 TIES = ("first", "last", "mix", "any", "optimistic", "pessimistic")
 PLACES, EXTRA = 128, 32
@@ -75,15 +45,16 @@ def exponential(x: Fraction) -> tuple[int, int]:
     return below >> (EXTRA + halvings), -(-(above + 2) >> (EXTRA + halvings))
 
 
-class Follower:
+class StatedFollower:
     """How the follower of a search tree plays, and what is known of it in a box."""
 
-    def __init__(self, doc: dict[str, Any], game: Game) -> None:
-        self.game, self.model, self.ties = game, doc["model"], doc["ties"]
-        self.reward = game.reward(doc["follower_reward"], "follower_reward")
+    def __init__(self, given: Fields) -> None:
+        game = self.game = given.game
+        self.model, self.ties = given.given["model"], given.given["ties"]
+        self.reward = given.reward("follower_reward")
         form(self.model in ("greedy", "boltzmann", "affine", "power"), "model", "a known follower")
         form(self.ties in (TIES if self.model == "greedy" else ("",)), "ties", "a tie rule of it")
-        n = self.numbers = array(doc["numbers"], (2 if self.model == "affine" else 1,), "numbers")
+        n = self.numbers = given.array("numbers", 2 if self.model == "affine" else 1)
         fits = {
             "greedy": 0 <= n[0] <= 1,
             "boltzmann": n[0] >= 0,
@@ -112,11 +83,11 @@ class Follower:
         shape = f"{n[0]} + {n[1]} x" if self.model == "affine" else f"x^{n[0]}"
         return f"a follower that plays in proportion to {shape}"
 
-    def value(self, i: int, v: Vector) -> Fraction:
+    def value(self, i: int, v: WholeVector) -> Fraction:
         """Return the follower's action value of a row above its values."""
-        return self.reward[i] + self.game.discount * self.game.rows[i].dot(v)
+        return self.reward[i] + self.game.discount * (self.game.rows[i] @ v)
 
-    def apart_at_least(self, i: int, j: int, low: Vector, high: Vector) -> Fraction:
+    def apart_at_least(self, i: int, j: int, low: WholeVector, high: WholeVector) -> Fraction:
         """Return the least difference of two action values, its values being in the box."""
         row = self.apart[i, j]
         ends = (low.above, high.above)
@@ -124,7 +95,9 @@ class Follower:
         onward = Fraction(above, row.below * low.below)
         return self.reward[i] - self.reward[j] + self.game.discount * onward
 
-    def plays(self, first: int, low: Vector, high: Vector, sign: int) -> Iterator[list[Interval]]:
+    def plays(
+        self, first: int, low: WholeVector, high: WholeVector, sign: int
+    ) -> Iterator[list[Interval]]:
         """Yield intervals of weights for the answers `first`, … : the play is ∝ to some in them."""
         n_b = self.game.shape[2]
         rows = range(first, first + n_b)
@@ -166,7 +139,7 @@ class Follower:
         return Fraction(q ** int(self.numbers[0]))
 
 
-def box_vectors(given: Any, n_s: int) -> tuple[Vector, Vector, Vector]:
+def box_vectors(given: Any, n_s: int) -> tuple[WholeVector, WholeVector, WholeVector]:
     """Read the three vectors of a leaf."""
     names = ("low", "high", "worth")
     form(type(given) is dict and given.keys() == {"over", *names}, "a leaf", "three vectors")
@@ -176,12 +149,17 @@ def box_vectors(given: Any, n_s: int) -> tuple[Vector, Vector, Vector]:
     for name in names:
         x = array(given[name], (n_s,), name)
         form(all(n.denominator == 1 for n in x), name, "integers")
-        found.append(Vector([n.numerator for n in x], below.numerator))
+        found.append(WholeVector([n.numerator for n in x], below.numerator))
     return tuple(found)  # type: ignore[return-value]
 
 
 def check_box(
-    who: Follower, reward: Vector, mask: list[list[int]], vectors: Any, sign: int, place: str
+    who: StatedFollower,
+    reward: WholeVector,
+    mask: list[list[int]],
+    vectors: Any,
+    sign: int,
+    place: str,
 ) -> None:
     """Check that the vectors bound what the commitments of a box lead to (from below for −1)."""
     game, (low, high, worth) = who.game, vectors
@@ -193,7 +171,7 @@ def check_box(
             need(
                 max(who.value(i, high) for i in rows) <= high[s], f"{place}: h_hi is an upper bound"
             )
-            w = [reward[i] + game.discount * game.rows[i].dot(worth) for i in rows]
+            w = [reward[i] + game.discount * (game.rows[i] @ worth) for i in rows]
             level = who.epsilon * sum(w) / n_b - worth[s]
             t = [sign * ((1 - who.epsilon) * x + level) for x in w]
             fits = any(
@@ -223,33 +201,29 @@ def leaves_of(nodes: Any, allowed: list[list[int]], n_a: int) -> Iterator[list[l
 
 def positions(given: Any, n_a: int, place: str) -> list[int]:
     """Return increasing positions of leader actions, at least one."""
-    form(type(given) is list and len(given) > 0, place, "lists of positions")
-    found = [whole(a, place, 0, n_a) for a in given]
-    form(all(x < y for x, y in pairwise(found)), place, "increasing")
+    found = [whole(a, place, 0, n_a) for a in listed(given, place)]
+    form(bool(found) and all(x < y for x, y in pairwise(found)), place, "increasing positions")
     return found
 
 
-def search_tree(doc: dict[str, Any], game: Game) -> str:
-    n_s, n_a, _ = game.shape
-    reward, who = game.reward(doc["reward"], "reward"), Follower(doc, game)
-    form(type(doc["allowed"]) is list and len(doc["allowed"]) == n_s, "allowed", f"{n_s} lists")
-    allowed = [positions(row, n_a, "allowed") for row in doc["allowed"]]
-    form(type(doc["actions"]) is list and len(doc["actions"]) == n_s, "actions", f"{n_s} integers")
-    actions = [whole(a, "actions", 0, n_a) for a in doc["actions"]]
+def search_tree(given: Fields) -> str:
+    (n_s, n_a, _), start = given.game.shape, given.game.start
+    doc, reward, who = given.given, given.reward("reward"), StatedFollower(given)
+    allowed = [positions(row, n_a, "allowed") for row in listed(doc["allowed"], "allowed", n_s)]
+    actions = given.positions("actions", n_s, n_a)
     need(all(a in row for a, row in both(actions, allowed)), "the stated commitment is allowed")
-    lower, upper = number(doc["lower"], "lower"), number(doc["upper"], "upper")
+    lower, upper = given.number("lower"), given.number("upper")
     own = box_vectors(doc["incumbent"], n_s)
     check_box(who, reward, [[a] for a in actions], own, -1, "the stated commitment")
-    need(lower <= game.start.dot(own[2]), "the stated commitment earns the lower bound")
-    form(type(doc["leaves"]) is list, "leaves", "a list")
-    count = 0
+    need(lower <= start @ own[2], "the stated commitment earns the lower bound")
+    leaves, count = listed(doc["leaves"], "leaves"), 0
     for mask in leaves_of(doc["nodes"], allowed, n_a):
-        form(count < len(doc["leaves"]), "leaves", "as many as the tree has")
-        vectors = box_vectors(doc["leaves"][count], n_s)
+        form(count < len(leaves), "leaves", "as many as the tree has")
+        vectors = box_vectors(leaves[count], n_s)
         check_box(who, reward, mask, vectors, 1, f"leaf {count}")
-        need(game.start.dot(vectors[2]) <= upper, f"leaf {count} is within the upper bound")
+        need(start @ vectors[2] <= upper, f"leaf {count} is within the upper bound")
         count += 1
-    form(count == len(doc["leaves"]), "leaves", "as many as the tree has")
+    form(count == len(leaves), "leaves", "as many as the tree has")
     return (
         f"no allowed deterministic commitment earns more than {words(upper, True)} against "
         f"{who.words()}; the stated one earns at least {words(lower, False)}"
