@@ -231,7 +231,7 @@ class MDP(_Model):
     **Cost** arithmetic.
     """
 
-    axes = ("s", "b")
+    axes: tuple[str, ...] = ("s", "b")
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class TwoAgentMDP(_Model):
     array([0.5, 0.5])
     """
 
-    axes = ("s", "a", "b")
+    axes: tuple[str, ...] = ("s", "a", "b")
 
     def __init__(
         self,
