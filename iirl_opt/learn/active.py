@@ -128,7 +128,7 @@ class ActiveIRL(Learner):
         if not len(self._rows):
             return None
         near = self._near
-        if near is not None and near.price == self.price and len(near.slack) == len(self._rows):
+        if near is not None and near.price == self.price and len(near.margins) == len(self._rows):
             return near
         return analytic_centre(
             self._rows,

@@ -13,7 +13,7 @@ Constants explain everything; when the linear program brings nothing else (`Only
 the observations are uninformative, or contradict each other. Every commitment is then optimal for
 what is known, and the learner plays a random one. If it can prove that no other reward explains
 everything it says so once in a run, with the episodes to blame (`ContradictionWarning`). With
-`slack` it goes on: observations are then violated at a price.
+`price` it goes on: observations are then violated at a price.
 
 Where only a trajectory is seen, `tell` takes that: it says what is optimal in the visited states
 (`iirl_opt.rewards.trajectories`). Algorithm 1 as printed keeps a regret floor on most random games
@@ -81,7 +81,7 @@ class ContradictionWarning(UserWarning):
         names = ", ".join(map(str, self.episodes))
         return (
             f"no reward but constants explains episodes {names} (counted from 0) together, so "
-            "commitments are random: the follower errs or has no preference; a finite slack goes on"
+            "commitments are random: the follower errs or has no preference; a finite price goes on"
         )
 
 
@@ -159,7 +159,7 @@ class Learner(ABC):
     domain=DOMAIN,
     solver=SOLVER,
     feasible=FEASIBLE,
-    slack=POSITIVE,
+    price=POSITIVE,
     strategy=has("choose", what="a choice of a reward"),
     leader_ties=one_of("first", "random"),
 )
@@ -174,9 +174,9 @@ class InteractiveIRL(Learner):
     first : the first commitment (S, A); by default deterministic and uniformly random.
     joint : learn a joint reward (S, A, B) in place of a state reward (S,).
     domain : where rewards are sought; the reward simplex by default.
-    strategy : the choice of a reward in place of lines 6 and 7; `joint`, `domain` and `slack` are
+    strategy : the choice of a reward in place of lines 6 and 7; `joint`, `domain` and `price` are
         the printed choice's and go with no other.
-    slack : > 0, for a follower that errs: the price of violating what was observed, for each unit
+    price : > 0, for a follower that errs: the price of violating what was observed, for each unit
         in which an action that was not chosen is better than the choice. Objectives are of order
         one and rewards sum to one; prices of some tenths give up single errors. Constants violate
         nothing, so where many observations err a large price leaves nothing else. None, as
@@ -208,14 +208,14 @@ class InteractiveIRL(Learner):
     leader_ties: Literal["first", "random"] = "first"
     solver: Solver | None = None
     feasible: FeasibleRewards | None = None
-    slack: float | None = None
+    price: float | None = None
     _blamed: tuple[int, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        own = self.joint or self.domain is not None or self.slack is not None
+        own = self.joint or self.domain is not None or self.price is not None
         if self.strategy is not None and own:
             raise InvalidArgument(
-                "strategy", "stands beside joint, domain or slack", "one of them", self.strategy
+                "strategy", "stands beside joint, domain or price", "one of them", self.strategy
             )
         self._begin()
 
@@ -233,7 +233,7 @@ class InteractiveIRL(Learner):
         """
         if not self.episode:
             return None
-        choice = self.strategy or RandomVertex(self.joint, self.domain, self.slack)
+        choice = self.strategy or RandomVertex(self.joint, self.domain, self.price)
         chosen = choice.choose(self.known, self._rng(), self.solver)
         if chosen is None and self._blamed is None:
             self._blame()

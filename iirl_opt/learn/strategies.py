@@ -66,7 +66,7 @@ class RewardChoice(Protocol):
         ...
 
 
-@checked(domain=DOMAIN, slack=POSITIVE, joint=FLAG)
+@checked(domain=DOMAIN, price=POSITIVE, joint=FLAG)
 @dataclass(frozen=True)
 class RandomVertex:
     """A vertex of the feasible set that maximises a random objective.
@@ -75,7 +75,7 @@ class RandomVertex:
     ----------
     joint : among joint rewards (S, A, B) in place of state rewards.
     domain : where rewards are sought; the reward simplex by default.
-    slack : > 0, a price at which observations may be violated, for a follower that errs; see
+    price : > 0, a price at which observations may be violated, for a follower that errs; see
         `FeasibleRewards.maximise`. By default none may.
 
     **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
@@ -83,7 +83,7 @@ class RandomVertex:
 
     joint: bool = False
     domain: RewardDomain | None = None
-    slack: float | None = None
+    price: float | None = None
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
@@ -92,14 +92,14 @@ class RandomVertex:
         """Return the vertex, or None."""
         try:
             found = feasible.random_vertex(
-                rng, joint=self.joint, domain=self.domain, solver=solver, slack=self.slack
+                rng, joint=self.joint, domain=self.domain, solver=solver, price=self.price
             )
         except OnlyConstantRewards:
             return None
         return Chosen(found.reward, found)
 
 
-@checked(domain=DOMAIN, slack=POSITIVE, n=whole(1))
+@checked(domain=DOMAIN, price=POSITIVE, n=whole(1))
 @dataclass(frozen=True)
 class MeanOfVertices:
     """The mean of several random vertices, which lies inside the set.
@@ -107,21 +107,21 @@ class MeanOfVertices:
     Parameters
     ----------
     n : their number, at least 1.
-    slack : the price of violations, as for `RandomVertex`.
+    price : the price of violations, as for `RandomVertex`.
 
     **Cost** n LPs.
     """
 
     n: int = 5
     domain: RewardDomain | None = None
-    slack: float | None = None
+    price: float | None = None
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
         self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
     ) -> Chosen | None:
         """Return the mean, or None."""
-        vertex = RandomVertex(domain=self.domain, slack=self.slack)
+        vertex = RandomVertex(domain=self.domain, price=self.price)
         found = [vertex.choose(feasible, rng, solver) for _ in range(self.n)]
         vertices = [one for one in found if one is not None]
         if not vertices:

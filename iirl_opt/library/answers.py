@@ -261,10 +261,10 @@ def program(problem: Problem) -> Any:
     question, game = problem.question, problem.game
     if isinstance(question, model.FeasibleRewardsQuestion) and question.ask == "maximise":
         objective = problem.vector(question.objective, "question.objective")
-        return _feasible(problem).program(objective, domain=_domain(problem, question))
+        return _feasible(problem).problem(objective, domain=_domain(problem, question))
     if isinstance(question, model.OccupancyQuestion):
         measure = OccupancyMeasure(game)
-        return measure.program(problem.need_truth(), subject_to=_measure_rows(problem, measure))
+        return measure.problem(problem.need_truth(), subject_to=_measure_rows(problem, measure))
     if isinstance(question, model.CommitmentQuestion) and question.ask == "optimal":
         return _commitment_program(problem, question)
     raise FileProblem(problem.path, "is not one linear program", key="question")
@@ -330,9 +330,14 @@ def _feasible_rewards(problem: Problem, question: model.FeasibleRewardsQuestion)
     target = problem.vector(question.target, "question.target")
     if question.ask == "contains":
         wrong = feasible.violations(target)
-        worst = wrong[0].gap if wrong else 0.0
+        worst = wrong[0].slack if wrong else 0.0
         return Answer(
-            {**counts, "contains": float(not wrong), "violations": float(len(wrong)), "gap": worst},
+            {
+                **counts,
+                "contains": float(not wrong),
+                "violations": float(len(wrong)),
+                "slack": worst,
+            },
             {"violations": [violation._asdict() for violation in wrong]},
         )
     if question.ask == "dimension":

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate import Certificate, Optimality, certify
+from iirl_opt.certificate import Certificate, certify
 from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
 from iirl_opt.errors import Infeasible, InvalidArgument
 from iirl_opt.game.kernel import Matrix
@@ -127,17 +127,6 @@ class OccupancySolution:
     side: _Side
 
     @property
-    def certificate(self) -> Optimality:
-        """The proof of what any policy within the constraints earns at most, and this one at least.
-
-        Of the policy as it is; with side constraints of one that is moved by rounding, so that it
-        meets them exactly, where there is one. **Cost** arithmetic: see `optimality`.
-        """
-        rows = self.side.rows
-        side = self.side.stated() if len(rows.rows) + len(rows.equal) else None
-        return optimality(self.game, self.reward.reshape(self.game.shape), self.joint_policy, side)
-
-    @property
     def visited(self) -> NDArray[np.bool_]:
         """Which states the measure reaches, shape (S,)."""
         mass = self.measure.sum(axis=(1, 2))
@@ -166,8 +155,15 @@ class OccupancySolution:
 
 
 @certify.register
-def _(answer: OccupancySolution) -> Certificate:
-    return answer.certificate
+def _of_measure(found: OccupancySolution) -> Certificate:
+    """Prove what any policy within the constraints earns at most, and the found one at least.
+
+    Of the policy as it is; with side constraints of one that is moved by rounding, so that it meets
+    them exactly, where there is one.
+    """
+    rows = found.side.rows
+    side = found.side.stated() if len(rows.rows) + len(rows.equal) else None
+    return optimality(found.game, found.reward.reshape(found.game.shape), found.joint_policy, side)
 
 
 @checked(game=GAME)
@@ -250,7 +246,7 @@ class OccupancyMeasure:
         **Cost** one LP.
         """
         try:
-            solved = solve(self.program(reward, subject_to=subject_to), solver)
+            solved = solve(self.problem(reward, subject_to=subject_to), solver)
         except Infeasible as nothing:
             if nothing.solved.farkas is not None:
                 nothing.certificate = self._infeasibility(subject_to, nothing.solved.farkas)
@@ -273,8 +269,8 @@ class OccupancyMeasure:
         return _sharpened(found) if near_one(self.game) else found
 
     @checked(subject_to=CONSTRAINTS)
-    def program(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
-        """Return the program that `maximise` solves, unsolved."""
+    def problem(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+        """Return the cvxpy problem that `maximise` solves, unsolved."""
         return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
 
     def _infeasibility(

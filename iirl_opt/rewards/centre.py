@@ -64,7 +64,7 @@ class Centre:
     Attributes
     ----------
     point : shape (n,); positive, sums to one.
-    slack : ``G x`` for the unit rows, shape (rows,); negative where a row is violated.
+    margins : ``G x`` for the unit rows, shape (rows,); negative where a row is violated.
     multipliers : the slope y of each row that was kept, 0 of those that were not; in (0, p).
     active : which rows the barrier holds, shape (rows,).
     residual : largest entry of ``x · (∇ − mean)``, recomputed: the gradient over the simplex in
@@ -77,7 +77,7 @@ class Centre:
     """
 
     point: Array
-    slack: Array
+    margins: Array
     multipliers: Array
     active: NDArray[np.bool_]
     residual: float
@@ -98,17 +98,19 @@ class Centre:
         return self._steps(np.eye(self.point.size))
 
     @checked(rng=RNG, n=whole(0), scale=POSITIVE)
-    def spread(self, n: int, rng: np.random.Generator, *, scale: float = 1.0) -> Array:
+    def spread(
+        self, n: int, rng: int | np.random.Generator | None = None, *, scale: float = 1.0
+    ) -> Array:
         """Return n points (n, width) of the law with covariance ``scale² C``: see `root`.
 
         Single points may lie outside the set. **Cost** arithmetic.
         """
-        free = rng.standard_normal((self.point.size, n))
+        free = np.random.default_rng(rng).standard_normal((self.point.size, n))
         return np.asarray(self.point + scale * self._steps(free).T)
 
     @checked(rows=array_of_floats(2))
     def depth(self, rows: Array) -> Array:
-        """Return the slack of rows (m, n) at the centre in standard deviations, shape (m,).
+        """Return the margins of rows (m, n) at the centre in standard deviations, shape (m,).
 
         Small where a row passes close to the centre, measured by how far the set reaches there;
         negative where the centre violates it.
@@ -132,9 +134,9 @@ class Centre:
         return np.asarray(self.point[:, None] * steps)
 
     @property
-    def violation(self) -> float:
-        """By how much the worst row is violated, ≥ 0: about 1/p on flat sets, else 0."""
-        return float(np.max(-self.slack, initial=0.0))
+    def slack(self) -> Array:
+        """By how much each row is violated, ≥ 0, shape (rows,): about 1/p on flat sets, else 0."""
+        return np.maximum(-self.margins, 0.0)
 
 
 def unit_rows(rows: ArrayLike) -> Array:
@@ -198,7 +200,7 @@ def analytic_centre(
         raise InvalidArgument("rows", f"have shape {g.shape}", "(rows, n), finite", g)
     active = np.ones(len(g), dtype=bool)
     if keep is not None and keep < len(g):
-        # Rows of mean zero all have slack zero at the constant: then the latest are taken.
+        # Rows of mean zero all have margin zero at the constant: then the latest are taken.
         depth = -np.arange(len(g)) if near is None else near.depth(g)
         active[np.argsort(depth, kind="stable")[keep:]] = False
     return _newton(g, active, price, tolerance, max_iterations)
@@ -217,8 +219,8 @@ def _newton(
     n = g.shape[1]
     x, held, steps = np.full(n, 1 / n), g[active], 0
     while True:
-        slack = held @ x
-        slope, curvature = _slope(slack, price)
+        margins = held @ x
+        slope, curvature = _slope(margins, price)
         step, decrement, factor = _direction(held, x, slope, curvature)
         ends = decrement <= tolerance or steps == limit
         if ends or decrement <= CLOSE:
@@ -232,7 +234,7 @@ def _newton(
         if ends:
             return replace(centre, converged=decrement <= tolerance and not missed.size)
         if decrement > WHOLE_STEP:
-            step = _line_search(x, step, slack, held @ step, price) * step
+            step = _line_search(x, step, margins, held @ step, price) * step
         x = x + step
         x /= x.sum()
         steps += 1
@@ -247,14 +249,14 @@ def _record(
     decrement: float,
     steps: int,
 ) -> Centre:
-    """Return a point with its slacks, multipliers and residual, recomputed from all rows."""
-    slack = g @ x
-    multipliers = np.where(active, _slope(slack, price)[0], 0.0)
+    """Return a point with its margins, multipliers and residual, recomputed from all rows."""
+    margins = g @ x
+    multipliers = np.where(active, _slope(margins, price)[0], 0.0)
     gradient = 1 / x + multipliers @ g
     residual = float(np.abs(x * (gradient - x @ gradient)).max())
     return Centre(
         point=x,
-        slack=slack,
+        margins=margins,
         multipliers=multipliers,
         active=active,
         residual=residual,
@@ -268,7 +270,7 @@ def _record(
 
 def _missed(g: Array, centre: Centre, price: float, most: int) -> NDArray[np.int64]:
     """Return rows that are not held and violated, at most so many, the deepest first."""
-    out = np.flatnonzero(~centre.active & (centre.slack < -THIN / price))
+    out = np.flatnonzero(~centre.active & (centre.margins < -THIN / price))
     depth = centre.depth(g[out])
     first = np.argsort(depth)[:most]
     return out[first[depth[first] < -SHALLOW]]
@@ -306,7 +308,7 @@ def _direction(g: Array, x: Array, slope: Array, curvature: Array) -> tuple[Arra
     return x * step, decrement, factor
 
 
-def _line_search(x: Array, step: Array, slack: Array, change: Array, price: float) -> float:
+def _line_search(x: Array, step: Array, margins: Array, change: Array, price: float) -> float:
     """Return the length that maximises the barrier along the step, roughly.
 
     Safeguarded Newton steps for the zero of the slope, which falls; no matrix is met here.
@@ -317,7 +319,7 @@ def _line_search(x: Array, step: Array, slack: Array, change: Array, price: floa
         return 0.0
     length = min(1.0, 0.9 * high)
     for _ in range(LINE_STEPS):
-        slope, curvature = _slope(slack + length * change, price)
+        slope, curvature = _slope(margins + length * change, price)
         ratio = step / (x + length * step)
         rise, bend = ratio.sum() + slope @ change, ratio @ ratio + curvature @ change**2
         low, high = (length, high) if rise > 0 else (low, length)

@@ -208,8 +208,8 @@ class RewardSet(ABC):
         return self._search(self._goal(c, r), r, c.shape, limits, solver)
 
     @checked(domain=DOMAIN)
-    def program(self, objective: ArrayLike, *, domain: RewardDomain | None = None) -> cp.Problem:
-        """Return the program that `maximise` solves, unsolved."""
+    def problem(self, objective: ArrayLike, *, domain: RewardDomain | None = None) -> cp.Problem:
+        """Return the cvxpy problem that `maximise` solves, unsolved."""
         c = check_reward(self.game, objective)
         r = self._variable(joint=c.ndim == 3)
         where = RewardSimplex() if domain is None else domain
@@ -250,7 +250,7 @@ class RewardSet(ABC):
     @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, spread=POSITIVE, joint=FLAG, tries=whole(1))
     def random_vertex(
         self,
-        rng: np.random.Generator,
+        rng: int | np.random.Generator | None = None,
         *,
         joint: bool = False,
         domain: RewardDomain | None = None,
@@ -266,9 +266,10 @@ class RewardSet(ABC):
 
         Parameters
         ----------
+        rng : a generator, or the seed of one.
         joint : look among joint rewards (S, A, B) in place of state rewards.
         spread : a reward is constant when max r − min r is at most this times its largest entry.
-        options : others of the set's own `maximise`, such as the `slack` of feasible rewards.
+        options : others of the set's own `maximise`, such as the `price` of feasible rewards.
 
         Raises
         ------
@@ -278,9 +279,10 @@ class RewardSet(ABC):
 
         **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
         """
+        random = np.random.default_rng(rng)
         shape = self.game.shape if joint else (self.game.n_states,)
         for _ in range(tries):
-            objective = rng.uniform(-1, 1, shape)
+            objective = random.uniform(-1, 1, shape)
             found = self.maximise(objective, domain=domain, solver=solver, **options)
             if found.spread > spread * np.abs(found.reward).max():
                 return found
@@ -348,7 +350,7 @@ class RewardSet(ABC):
     def sample(
         self,
         n: int,
-        rng: np.random.Generator,
+        rng: int | np.random.Generator | None = None,
         *,
         domain: RewardDomain | None = None,
         solver: Solver | None = None,
@@ -366,11 +368,13 @@ class RewardSet(ABC):
 
         Parameters
         ----------
+        rng : a generator, or the seed of one.
         thin : steps between samples; d by default.
         burn : steps before the first; 10·d by default.
 
         **Cost** a few LPs, then one product with the dense rows a step.
         """
+        random = np.random.default_rng(rng)
         hull = self._hull(domain, solver)
         x, basis = self._ball(hull, solver).centre.copy(), hull.basis
         d = basis.shape[1]
@@ -383,7 +387,7 @@ class RewardSet(ABC):
         every, wait = (d if thin is None else thin), (10 * d if burn is None else burn)
         out = np.empty((n, x.size))
         for step in range(-wait, n * every):
-            direction = solve_triangular(factor.T, rng.standard_normal((d,)))
+            direction = solve_triangular(factor.T, random.standard_normal((d,)))
             along = rows @ direction
             with np.errstate(divide="ignore", invalid="ignore"):
                 reach = slack / along
@@ -393,7 +397,7 @@ class RewardSet(ABC):
                 raise InvalidArgument(
                     "domain", "does not bound the set", "a bounded domain", domain
                 )
-            length = rng.uniform(backward, forward)
+            length = random.uniform(backward, forward)
             x += length * (basis @ direction)
             slack = np.maximum(slack - length * along, 0.0)
             if step >= 0 and (step + 1) % every == 0:

@@ -97,13 +97,13 @@ class ViolatedRow(NamedTuple):
     episode : counted from 0.
     state : label.
     action : the follower action that would have been better, or (when tied) is worse than played.
-    gap : by how much; in the unit of the values.
+    slack : by how much; in the unit of the values.
     """
 
     episode: int
     state: Any
     action: Any
-    gap: float
+    slack: float
 
 
 class DistinctRows(NamedTuple):
@@ -374,7 +374,7 @@ class FeasibleRewards(RewardSet):
         lifted = [part.at.size for _, _, rows in self._rows(joint) for part in rows]
         return pairs + sum(lifted)
 
-    def slack(self, reward: ArrayLike) -> Array:
+    def gaps(self, reward: ArrayLike) -> Array:
         """Return ``V_t(s) − Q_t(s, b)`` under each response, shape (T, S, B).
 
         A reward is feasible iff no entry is negative and those of tied actions are zero. Of a
@@ -383,8 +383,27 @@ class FeasibleRewards(RewardSet):
         **Cost** arithmetic: one linear system an episode, one planning problem a trajectory.
         """
         r = check_reward(self.game, reward)
-        shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
-        return np.array([episode.gaps(r).gaps for episode in self.episodes]).reshape(shape)
+        return np.array([episode.gaps(r).gaps for episode in self.episodes]).reshape(self._shape)
+
+    def slack(self, reward: ArrayLike) -> Array:
+        """Return how far each observed choice is violated, ≥ 0, shape (T, S, B).
+
+        By how much an action is better than the response, and by how much one that is known to be
+        optimal is no better or worse than it: zero everywhere iff the reward is feasible.
+
+        **Cost** as `gaps`.
+        """
+        return violated_by(self.gaps(reward), self._played)
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        """The number of episodes, states and follower actions."""
+        return (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
+
+    @property
+    def _played(self) -> NDArray[np.bool_]:
+        """Which actions are known to be optimal in which episode, (T, S, B)."""
+        return np.array([e.played for e in self.episodes], dtype=bool).reshape(self._shape)
 
     @checked(tolerance=POSITIVE, exact=FLAG)
     def violations(
@@ -406,27 +425,27 @@ class FeasibleRewards(RewardSet):
         NotExact
             An exact answer takes a linear system that is too large for what is installed.
 
-        **Cost** arithmetic, as `slack`; exact linear systems if asked for.
+        **Cost** arithmetic, as `gaps`; exact linear systems if asked for.
         """
         check_reward(self.game, reward)
-        shape = (len(self.episodes), self.game.n_states, self.game.n_follower_actions)
-        played = np.array([e.played for e in self.episodes], dtype=bool).reshape(shape)
+        allowed: Array | float = 0.0 if tolerance is None else tolerance
         if exact:
             parts = [episode.exact_gaps(reward) for episode in self.episodes]
-            slack = np.array(parts, dtype=object).reshape(shape)
-            wrong = np.array((slack < 0) | (played & (slack > 0)), dtype=bool)
+            gaps = np.array(parts, dtype=object).reshape(self._shape)
+            allowed = 0.0
         else:
             found = [episode.gaps(reward) for episode in self.episodes]
-            slack = np.array([each.gaps for each in found]).reshape(shape)
-            local = [np.maximum(each.widths, SHARE * each.scale[:, None]) for each in found]
-            allowed = np.array(local).reshape(shape) if tolerance is None else tolerance
-            wrong = (slack < -allowed) | (played & (slack > allowed))
-        at = np.argwhere(wrong)
-        order = np.argsort(-np.abs(slack[wrong].astype(float)), kind="stable")
+            gaps = np.array([each.gaps for each in found]).reshape(self._shape)
+            if tolerance is None:
+                local = [np.maximum(each.widths, SHARE * each.scale[:, None]) for each in found]
+                allowed = np.array(local).reshape(self._shape)
+        slack = violated_by(gaps, self._played)
+        wrong = np.array(slack > allowed, dtype=bool)
+        order = np.argsort(-slack[wrong].astype(float), kind="stable")
         states, actions = self.game.states, self.game.follower_actions
         return tuple(
-            ViolatedRow(int(t), states[s], actions[b], float(abs(slack[t, s, b])))
-            for t, s, b in at[order]
+            ViolatedRow(int(t), states[s], actions[b], float(slack[t, s, b]))
+            for t, s, b in np.argwhere(wrong)[order]
         )
 
     @checked(tolerance=POSITIVE, exact=FLAG)
@@ -557,7 +576,7 @@ class FeasibleRewards(RewardSet):
         rows = [pool.outer_rows(given, ceilings=ceilings) for _, pool in self._pools()]
         return np.concatenate([np.zeros((0, self.game.n_states)), *rows])
 
-    @checked(domain=DOMAIN, solver=SOLVER, slack=POSITIVE, method=one_of(*get_args(Method)))
+    @checked(domain=DOMAIN, solver=SOLVER, price=POSITIVE, method=one_of(*get_args(Method)))
     def maximise(
         self,
         objective: ArrayLike,
@@ -565,7 +584,7 @@ class FeasibleRewards(RewardSet):
         domain: RewardDomain | None = None,
         solver: Solver | None = None,
         method: Method = "choose",
-        slack: float | None = None,
+        price: float | None = None,
     ) -> RewardSolution:
         """Return a reward of the set that maximises ``Σ objective · r``.
 
@@ -578,9 +597,9 @@ class FeasibleRewards(RewardSet):
             simplex method of HiGHS, and the lifted program has the last word where one of these
             is not given or the cuts find no optimum; ``"choose"`` takes the faster by
             `iirl_opt.rewards.cuts.prefers_cuts`. The optimum is the same, and so is the record.
-        slack : > 0, a price at which observations may be violated: of each unit in which an action
-            that was not chosen is better than the choice (a gap in `violations`), in each episode.
-            The value is then less by what the violations cost. By default nothing is violated.
+        price : > 0, of a unit of `slack`, where observations may be violated. The value is then
+            less by what they cost, ``price · Σ slack`` (for trajectories, at most that). By default
+            nothing is violated.
 
         Raises
         ------
@@ -590,23 +609,23 @@ class FeasibleRewards(RewardSet):
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
         c = check_reward(self.game, objective)
-        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, slack)) is not None:
+        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
             found = cuts.maximise(c)
             if found is not None:
                 return found
-        program, r = self._program(c, domain, slack)
+        program, r = self._program(c, domain, price)
         return self._search(program.objective, r, c.shape, program.constraints, solver)
 
-    @checked(domain=DOMAIN, slack=POSITIVE)
-    def program(
+    @checked(domain=DOMAIN, price=POSITIVE)
+    def problem(
         self,
         objective: ArrayLike,
         *,
         domain: RewardDomain | None = None,
-        slack: float | None = None,
+        price: float | None = None,
     ) -> cp.Problem:
-        """Return the program that `maximise` solves, unsolved."""
-        return self._program(check_reward(self.game, objective), domain, slack)[0]
+        """Return the cvxpy problem that `maximise` solves, unsolved."""
+        return self._program(check_reward(self.game, objective), domain, price)[0]
 
     def _program(
         self, c: Array, domain: RewardDomain | None, price: float | None
@@ -883,6 +902,11 @@ def _read_own(
 ) -> tuple[LinearProgram | None, slice]:
     """Return one of our own domains, which cannot change: reading takes as long as a small LP."""
     return _read_domain(domain, n_states)
+
+
+def violated_by(gaps: NDArray[Any], played: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return by how much gaps ``V − Q`` are below zero, or beside zero where an action is known."""
+    return np.asarray(np.where(played, np.abs(gaps), np.maximum(-gaps, 0)))
 
 
 def _apply(rows: _Rows, r: cp.Expression, v: cp.Expression) -> cp.Expression:

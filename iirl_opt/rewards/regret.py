@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Check
-from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, SEED, checked, whole
+from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument, SolverFailed
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
@@ -163,7 +163,7 @@ class RegretBound:
     joint=FLAG,
     delta=NOT_NEGATIVE,
     tolerance=POSITIVE,
-    seed=SEED,
+    rng=RNG,
     tighten=FLAG,
     limit=whole(0),
     starts=whole(0),
@@ -180,7 +180,7 @@ def regret_bound(
     limit: int | None = None,
     tolerance: float | None = None,
     starts: int = 5,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     solver: HiGHS | None = None,
 ) -> RegretBound:
     """Bound the regret of a commitment under every feasible reward, from above and from below.
@@ -204,7 +204,7 @@ def regret_bound(
         programs; 1e-8/(1−γ) by default, what they can be solved to.
     starts : of the search for the lower bound, ≥ 0: so many random vertices, and as many of the
         rewards that count most in the upper bound.
-    seed : of these vertices.
+    rng : of these vertices: a generator, or the seed of one.
 
     Raises
     ------
@@ -214,13 +214,13 @@ def regret_bound(
     a fraction of them, and a few for the lower bound.
     """
     allowed = SLACK / (1 - feasible.game.discount) if tolerance is None else tolerance
-    rng = np.random.default_rng(seed)
-    play, seen, program = _prepare(feasible, pi1, response, joint, rng, solver)
+    random = np.random.default_rng(rng)
+    play, seen, program = _prepare(feasible, pi1, response, joint, random, solver)
     witness = _Witness(play, seen, program)
     for _ in range(starts):
         if delta is not None and witness.regret > delta:
             break
-        witness.climb(program.maximise(rng.uniform(-1, 1, play.width)).reward)
+        witness.climb(program.maximise(random.uniform(-1, 1, play.width)).reward)
     ceiling = Ceiling(play, program, np.zeros((play.game.n_states, play.width)))
     enough = -np.inf if delta is None else delta
     budget = len(play.advantages) if limit is None else limit
@@ -454,9 +454,7 @@ def _regret(play: Play, seen: bool, reward: Array) -> float:
 
 def _infeasibility(feasible: FeasibleRewards, reward: Array) -> float:
     """Return the largest gap, in the unit of values, that a feasible reward does not have."""
-    slack = feasible.slack(reward)
-    played = np.array([o.played for o in feasible.observations], dtype=bool).reshape(slack.shape)
-    return float(np.where(played, np.abs(slack), -slack).max(initial=0.0))
+    return float(feasible.slack(reward).max(initial=0.0))
 
 
 def _off_simplex(reward: Array) -> float:

@@ -308,7 +308,7 @@ class VerificationProtocol:
         worst = next(iter(self.known.violations(self._reward)), None)
         if worst is None:
             return None
-        return worst._replace(gap=float(as_reals(Fraction(worst.gap) * self._exact.spread)))
+        return worst._replace(slack=float(as_reals(Fraction(worst.slack) * self._exact.spread)))
 
     @cached_property
     def reached(self) -> float:

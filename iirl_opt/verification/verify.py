@@ -452,7 +452,7 @@ class _Case:
         wrong = FeasibleRewards(game).add(self.observation).violations(unit)
         if wrong:
             size = self.hypothesis.spread or Fraction(1)
-            return wrong[0]._replace(gap=float(as_reals(Fraction(wrong[0].gap) * size)))
+            return wrong[0]._replace(slack=float(as_reals(Fraction(wrong[0].slack) * size)))
         mdp, gap = self.environment.mdp, float(as_reals(self.gaps[s, b]))
         return ViolatedRow(0, mdp.states[s], mdp.actions[b], gap)
 

@@ -61,7 +61,7 @@ def test_equations_and_a_held_leader_are_part_of_the_proof():
     half = (measure.expected(np.eye(4)[2]) == 0.5).set_label("visits")
     for side in ([half], measure.hold_leader(iirl.uniform_policy(4, 2))):
         assert isinstance(side[0], cp.Constraint)
-        found = measure.maximise(reward, subject_to=side).certificate
+        found = iirl.certify(measure.maximise(reward, subject_to=side))
         assert found.check().reasons == ()
         assert found.excess == 0
         assert found.lower == found.upper
@@ -70,7 +70,7 @@ def test_equations_and_a_held_leader_are_part_of_the_proof():
 def test_an_exact_optimum_is_the_value_by_hand():
     stay, go = [1, 0], [0, 1]
     game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2", start=[1, 0])
-    best = iirl.OccupancyMeasure(game).maximise([0.0, 1.0]).certificate
+    best = iirl.certify(iirl.OccupancyMeasure(game).maximise([0.0, 1.0]))
     assert best.lower == best.upper == 1
     assert list(best.values) == [1, 2]
     assert best.claim == "no joint policy earns more than 1; the stated one earns at least 1"
@@ -140,9 +140,9 @@ def test_half_spaces_that_are_combinations_of_the_conditions_are_proved(seed, jo
     for one in seen:
         feasible = feasible.add(one)
     columns = np.eye(int(np.prod(shape)))
-    slack = np.array([feasible.slack(e.reshape(shape)) for e in columns])
+    gaps = np.array([feasible.gaps(e.reshape(shape)) for e in columns])
     y = rng.integers(0, 3, (2, 4, 3)).astype(float)
-    h = np.tensordot(slack, y, axes=3)
+    h = np.tensordot(gaps, y, axes=3)
     found = inclusion(game, seen, [h], [y * (1 + 1e-9 * rng.normal(size=y.shape))])
     assert found.check().reasons == ()
     assert found.slack <= Fraction(1, 10**12)

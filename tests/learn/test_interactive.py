@@ -70,7 +70,7 @@ def test_the_estimate_is_proved_optimal_for_its_objective(run):
     if learner.estimate is not None:
         found = learner.estimate.evidence
         objective = objective_of(learner)
-        assert_kkt(learner.known.program(objective), found.solved)
+        assert_kkt(learner.known.problem(objective), found.solved)
         assert found.value == pytest.approx(np.sum(objective * found.reward), abs=1e-9)
 
 
@@ -91,8 +91,8 @@ def test_no_feasible_reward_is_lost_or_won_by_the_order_of_the_episodes(run):
     for o in reversed(learner.history):
         backwards = backwards.tell(o.pi2, pi1=o.pi1)
     assert backwards.known.contains(truth)
-    slack, again = learner.known.slack(truth), backwards.known.slack(truth)
-    assert slack == pytest.approx(again[::-1])
+    gaps, again = learner.known.gaps(truth), backwards.known.gaps(truth)
+    assert gaps == pytest.approx(again[::-1])
 
 
 # Ask and tell.
@@ -404,7 +404,7 @@ def test_on_a_maze_the_feasible_set_shrinks_and_never_loses_the_truth():
         assert known.contains(episode.learner.reward, tolerance=1e-7)
         assert episode.regret >= -1e-9
         found = known.maximise(objective)
-        assert_kkt(known.program(objective), found.solved)
+        assert_kkt(known.problem(objective), found.solved)
         assert objective @ member - 1e-9 <= found.value <= before + 1e-9
         before = found.value
     assert before < objective.max() - 0.1

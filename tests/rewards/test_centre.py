@@ -44,8 +44,8 @@ def test_the_gradient_of_the_barrier_is_constant_over_the_simplex_there(seed):
     gradient = 1 / x + (1 / (rows @ x)) @ rows
     # Constant over x means that x · (gradient − mean) vanishes, the mean weighted by x.
     assert np.abs(x * (gradient - x @ gradient)).max() < 1e-4
-    assert found.slack == pytest.approx(rows @ x)
-    assert found.violation == 0
+    assert found.margins == pytest.approx(rows @ x)
+    assert not found.slack.any()
 
 
 def test_scales_shifts_repetitions_and_zeros_of_rows_do_not_matter():
@@ -101,7 +101,7 @@ def test_the_root_is_one_of_the_inverse_hessian_within_the_simplex(seed, keep, b
 
 @pytest.mark.parametrize("build", [polytope, contradicting])
 @pytest.mark.parametrize("seed", range(4))
-def test_depth_is_the_slack_in_standard_deviations(seed, build):
+def test_depth_is_the_margin_in_standard_deviations(seed, build):
     rows, price = build(seed), 1e4
     found = analytic_centre(rows, price=price)
     other = unit_rows(np.random.default_rng(seed).standard_normal((9, 6)))
@@ -123,7 +123,7 @@ def test_points_are_spread_with_the_scaled_covariance_around_the_centre():
 def meets_its_word(rows, found, price):
     """Whether no row left out is violated by more than what is documented."""
     out = ~found.active
-    deep = (found.slack[out] < -100 / price) & (found.depth(rows[out]) < -0.1)
+    deep = (found.margins[out] < -100 / price) & (found.depth(rows[out]) < -0.1)
     return not deep.any()
 
 
@@ -142,7 +142,7 @@ def test_with_rows_left_out_it_is_the_centre_of_those_held_and_meets_the_others(
     assert found.residual == pytest.approx(residual, abs=1e-4)
     assert found.point == pytest.approx(analytic_centre(held).point, abs=1e-6)
     assert not found.multipliers[~found.active].any()
-    assert found.slack == pytest.approx(rows @ found.point, abs=1e-12)
+    assert found.margins == pytest.approx(rows @ found.point, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -113,7 +113,7 @@ def test_the_record_proves_the_optimum_of_the_lifted_program(seed, box):
     objective = rng.uniform(-1, 1, feasible.game.n_states)
     domain = RewardBox() if box else RewardSimplex()
     found = feasible.maximise(objective, domain=domain, method="cuts")
-    assert_kkt(feasible.program(objective, domain=domain), found.solved)
+    assert_kkt(feasible.problem(objective, domain=domain), found.solved)
     assert found.solved.solver == "HIGHS"
     assert found.solved.options == HiGHS().arguments()
 
@@ -157,7 +157,7 @@ def test_thousands_of_rows_are_met_though_few_are_added_and_many_dropped():
     objective = rng.uniform(-1, 1, 60)
     found = feasible.maximise(objective)
     assert feasible.contains(found.reward, tolerance=1e-8)
-    assert_kkt(feasible.program(objective), found.solved)
+    assert_kkt(feasible.problem(objective), found.solved)
     member = truth / truth.sum()
     assert found.value >= objective @ member
 
@@ -242,6 +242,6 @@ def test_thirty_episodes_of_algorithm_1_stay_feasible_for_the_truth():
 
 def test_a_set_without_an_episode_is_the_whole_domain():
     game, _ = random_game(4, 2, 2, seed=0)
-    for slack in (None, 0.5):
-        found = FeasibleRewards(game).maximise(np.eye(4)[0], method="cuts", slack=slack)
+    for price in (None, 0.5):
+        found = FeasibleRewards(game).maximise(np.eye(4)[0], method="cuts", price=price)
         assert found.reward == pytest.approx(np.eye(4)[0])

@@ -217,7 +217,7 @@ def test_explicit_rows_are_the_lifted_set(seed: int) -> None:
 
 
 def test_max_margin_in_closed_form() -> None:
-    """The slack in each state is γ (r(right) − r(left)): twice γ · 2 at r = (−1, 1)."""
+    """The gap in each state is γ (r(right) − r(left)): twice γ · 2 at r = (−1, 1)."""
     found = right_is_better().max_margin(bound=1.0)
     np.testing.assert_allclose(found.reward, [-1, 1], atol=1e-8)
     assert found.value == pytest.approx(2.0, abs=1e-8)
@@ -232,9 +232,9 @@ def test_max_margin_against_its_definition(seed: int, penalty: float) -> None:
     feasible, truth = seen(seed)
 
     def objective(reward: np.ndarray) -> float:
-        slack = feasible.slack(reward)
+        gaps = feasible.gaps(reward)
         played = np.array([o.played for o in feasible.observations])
-        margins = np.where(played, np.inf, slack).min(axis=2)
+        margins = np.where(played, np.inf, gaps).min(axis=2)
         return float(margins.sum() - penalty * np.abs(reward).sum())
 
     found = feasible.max_margin(penalty=penalty)
@@ -280,7 +280,7 @@ def test_joint_rewards_modulo_shaping_explain_the_same_answers() -> None:
         feasible = feasible.observe(pi1, OptimalFollower().respond(game, pi1, reward))
     assert feasible.contains(reward)
     assert feasible.contains(shaped)
-    np.testing.assert_allclose(feasible.slack(shaped), feasible.slack(reward), atol=1e-9)
+    np.testing.assert_allclose(feasible.gaps(shaped), feasible.gaps(reward), atol=1e-9)
     found = feasible.maximise(rng.normal(size=game.shape), domain=RewardBox())
     assert feasible.contains(found.reward, tolerance=1e-7)
 

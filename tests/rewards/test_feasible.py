@@ -310,7 +310,7 @@ def test_the_whole_optimal_set_of_an_ideal_environment_leaves_the_affine_class()
     assert labels == {"values[0]", "optimal[0]", "tied[0]"}
 
 
-# Violations and slack.
+# Violations, gaps and slack.
 
 
 def test_a_violation_names_episode_state_action_and_gap():
@@ -321,11 +321,11 @@ def test_a_violation_names_episode_state_action_and_gap():
     # r = (0, 1): going is worth γ/(1−γ) = 1 and staying nothing.
     (wrong,) = feasible.violations([0.0, 1.0])
     assert (wrong.episode, wrong.state, wrong.action) == (1, "hall", "go")
-    assert wrong.gap == pytest.approx(1)
+    assert wrong.slack == pytest.approx(1)
     # r = (1, 0): after going the hall is worth 1; staying once before is worth 1 + γ·1.
     (wrong,) = feasible.violations([1.0, 0.0])
     assert (wrong.episode, wrong.state, wrong.action) == (0, "hall", "stay")
-    assert wrong.gap == pytest.approx(0.5)
+    assert wrong.slack == pytest.approx(0.5)
     assert feasible.violations([1.0, 0.0], tolerance=0.6) == ()
 
 
@@ -335,22 +335,22 @@ def test_violations_come_worst_first_and_name_tied_actions_that_are_worse():
     found = feasible.violations([0.0, 1.0])
     # V(hall) = γ(V/4 + 3/4·2), so 6/7; staying first has 3/7, going has 1.
     assert [(v.episode, v.action) for v in found] == [(0, "go"), (1, "stay"), (1, "go")]
-    assert [v.gap for v in found] == pytest.approx([1, 3 / 7, 1 / 7])
+    assert [v.slack for v in found] == pytest.approx([1, 3 / 7, 1 / 7])
 
 
-def test_slack_is_the_advantage_of_the_response():
+def test_gaps_are_the_advantages_of_the_response():
     game = two_states()
     feasible = FeasibleRewards(game).observe(WAIT2, [B2, B1])
     expected = [[[1 - HALF, 0], [0, 0]]]
-    assert feasible.slack([0.0, 1.0]) == pytest.approx(np.array(expected, dtype=float))
-    assert FeasibleRewards(game).slack([0.0, 1.0]).shape == (0, 2, 2)
+    assert feasible.gaps([0.0, 1.0]) == pytest.approx(np.array(expected, dtype=float))
+    assert FeasibleRewards(game).gaps([0.0, 1.0]).shape == (0, 2, 2)
 
 
 @given(instance=observed_games(), data=st.data())
-def test_slack_equals_its_definition_exactly(instance, data):
+def test_gaps_equal_their_definition_exactly(instance, data):
     game, history = instance
     reward = data.draw(rewards(game.shape))
-    slack = feasible_set(game, history).slack(reward)
+    gaps = feasible_set(game, history).gaps(reward)
     for t, (pi1, pi2) in enumerate(history):
         kernel, r = follower_problem(game, pi1, reward)
         gamma = game.rational.discount
@@ -358,7 +358,7 @@ def test_slack_equals_its_definition_exactly(instance, data):
             # Deviating once is Q; its values follow from those of the response.
             values = exact_values(kernel, r, pi2, gamma)
             gap = values[s] - r[s, b] - gamma * (kernel[s, b] @ values)
-            assert slack[t, s, b] == pytest.approx(float(gap), abs=1e-12)
+            assert gaps[t, s, b] == pytest.approx(float(gap), abs=1e-12)
 
 
 # Programs.
@@ -605,7 +605,7 @@ def test_a_repeated_observation_is_an_episode_more_and_no_rows(instance, seed):
     assert len(twice.constraints(r)) == len(once.constraints(r))
     objective = np.random.default_rng(seed).uniform(-1, 1, game.n_states)
     assert np.array_equal(once.maximise(objective).reward, twice.maximise(objective).reward)
-    assert twice.slack(objective).shape[0] == 2 * len(history)
+    assert twice.gaps(objective).shape[0] == 2 * len(history)
 
 
 def test_the_same_response_seen_in_another_way_has_rows_of_its_own():
@@ -639,10 +639,10 @@ def test_distinct_rows_are_the_explicit_rows_and_say_whence_they_come(instance):
         apart = np.abs(scaled[:, None] - rows[None]).max(axis=2, initial=0)
         assert apart.min(axis=1, initial=np.inf if len(rows) else 0) == pytest.approx(0, abs=1e-9)
         reward = np.random.default_rng(0).normal(size=game.n_states)
-        gaps = feasible.slack(reward)[episode, state, action]
+        gaps = feasible.gaps(reward)[episode, state, action]
         # The gap of that action under any reward is the row's product, but for the scale.
         size = np.linalg.norm(
-            [feasible.slack(e)[episode, state, action] for e in np.eye(game.n_states)],
+            [feasible.gaps(e)[episode, state, action] for e in np.eye(game.n_states)],
             axis=0,
             ord=np.inf,
         )
@@ -691,13 +691,13 @@ def test_a_response_that_is_none_is_refused_and_named(response, error):
 @pytest.mark.parametrize("bad", [np.ones(3), np.ones((2, 2)), np.ones((2, 2, 1)), 1.0])
 def test_a_reward_of_the_wrong_shape_is_refused(bad):
     feasible = FeasibleRewards(two_states()).observe(WAIT2, [B2, B1])
-    for ask in (feasible.contains, feasible.violations, feasible.slack, feasible.maximise):
+    for ask in (feasible.contains, feasible.violations, feasible.gaps, feasible.maximise):
         with pytest.raises(InvalidReward, match="shape"):
             ask(bad)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("method", ["contains", "slack", "maximise"])
+@pytest.mark.parametrize("method", ["contains", "gaps", "slack", "maximise"])
 def test_a_reward_that_is_not_finite_is_refused_and_named(method, value):
     with pytest.raises(InvalidReward, match="'yard'"):
         getattr(FeasibleRewards(two_states()), method)([0.0, value])

@@ -61,7 +61,7 @@ def noisy(seed, *, episodes=(1, 5), trajectories=False, epsilon=0.3):
 
 def total_violation(known, reward):
     """By how much a reward violates what was observed, from gaps alone."""
-    gaps = known.slack(reward)
+    gaps = known.gaps(reward)
     played = np.array([o.played for o in known.observations]).reshape(gaps.shape)
     return float(np.where(played, np.abs(gaps), np.maximum(-gaps, 0)).sum())
 
@@ -79,8 +79,9 @@ def two_rooms():
 @given(seed=seeds, price=prices)
 def test_the_value_is_the_objective_less_the_price_of_all_gaps(method, seed, price):
     known, objective = noisy(seed)
-    found = known.maximise(objective, slack=price, method=method)
+    found = known.maximise(objective, price=price, method=method)
     paid = price * total_violation(known, found.reward)
+    assert known.slack(found.reward).sum() * price == pytest.approx(paid)
     tolerance = 1e-6 * (1 + price)
     assert found.value == pytest.approx(objective @ found.reward - paid, abs=tolerance)
     assert found.reward.sum() == pytest.approx(1)
@@ -94,18 +95,18 @@ def test_the_value_is_the_objective_less_the_price_of_all_gaps(method, seed, pri
 def test_point_and_multipliers_prove_each_other_optimal(method, seed, price, box):
     known, objective = noisy(seed)
     domain = RewardBox(2.0) if box else RewardSimplex()
-    found = known.maximise(objective, slack=price, method=method, domain=domain)
-    assert_kkt(known.program(objective, slack=price, domain=domain), found.solved, 1e-6)
+    found = known.maximise(objective, price=price, method=method, domain=domain)
+    assert_kkt(known.problem(objective, price=price, domain=domain), found.solved, 1e-6)
 
 
 @given(seed=seeds, price=prices)
 def test_trajectories_are_violated_at_the_same_price(seed, price):
     known, objective = noisy(seed, trajectories=True)
-    found = known.maximise(objective, slack=price)
-    assert_kkt(known.program(objective, slack=price), found.solved, 1e-6)
+    found = known.maximise(objective, price=price)
+    assert_kkt(known.problem(objective, price=price), found.solved, 1e-6)
     assert found.value >= known.maximise(objective).value - 1e-7
     # What it pays is no more than the gaps of the reward under optimal values.
-    gaps = known.slack(found.reward)
+    gaps = known.gaps(found.reward)
     seen = np.zeros(gaps.shape, dtype=bool)
     for t, steps in enumerate(known.seen):
         seen[t, steps.states, steps.follower_actions] = True
@@ -117,7 +118,7 @@ def test_trajectories_are_violated_at_the_same_price(seed, price):
 def test_joint_rewards_have_the_same_price(seed):
     known, _ = noisy(seed, episodes=(1, 3))
     objective = np.random.default_rng(seed).uniform(-1, 1, known.game.shape)
-    found = known.maximise(objective, slack=0.5)
+    found = known.maximise(objective, price=0.5)
     paid = 0.5 * total_violation(known, found.reward)
     assert found.value == pytest.approx(np.sum(objective * found.reward) - paid, abs=1e-6)
 
@@ -126,7 +127,7 @@ def test_joint_rewards_have_the_same_price(seed):
 def test_a_high_price_gives_the_exact_set_back_where_nothing_contradicts(seed):
     known, objective = noisy(seed, epsilon=0.0)
     exact = known.maximise(objective)
-    found = known.maximise(objective, slack=1e7)
+    found = known.maximise(objective, price=1e7)
     assert found.value == pytest.approx(exact.value, abs=1e-5)
     assert total_violation(known, found.reward) <= 1e-6
 
@@ -134,7 +135,7 @@ def test_a_high_price_gives_the_exact_set_back_where_nothing_contradicts(seed):
 @given(seed=seeds)
 def test_a_higher_price_violates_less_and_earns_less(seed):
     known, objective = noisy(seed)
-    found = [known.maximise(objective, slack=price) for price in (0.01, 0.1, 1.0, 10.0)]
+    found = [known.maximise(objective, price=price) for price in (0.01, 0.1, 1.0, 10.0)]
     values = [one.value for one in found] + [known.maximise(objective).value]
     assert (np.diff(values) <= 1e-7).all()
     assert (np.diff([total_violation(known, one.reward) for one in found]) <= 1e-6).all()
@@ -152,7 +153,7 @@ def test_an_answer_counts_as_often_as_it_was_given():
         ([3, 0], [0.5, 0.5], 1.5),
         ([5, 0], [1, 0], 3),
     ]:
-        found = known.maximise(objective, slack=1.0)
+        found = known.maximise(objective, price=1.0)
         assert found.reward == pytest.approx(reward)
         assert found.value == pytest.approx(value)
 
@@ -180,11 +181,11 @@ def test_the_violated_rows_are_those_of_the_error():
         known = known.observe([[1.0], [1.0]], response)
     for k in range(10):
         # By the same count the hall would need an objective of 2.4, and entries are below one.
-        found = known.random_vertex(np.random.default_rng(k), slack=0.4, tries=100)
+        found = known.random_vertex(np.random.default_rng(k), price=0.4, tries=100)
         assert found.reward == pytest.approx([0, 1])
         violated = known.violations(found.reward)
         assert {(v.episode, v.state) for v in violated} == {(2, "hall"), (2, "yard")}
-        assert [v.gap for v in violated] == pytest.approx([0.5, 0.5])
+        assert [v.slack for v in violated] == pytest.approx([0.5, 0.5])
 
 
 def test_among_many_observations_the_error_is_what_is_violated_most():
@@ -192,7 +193,7 @@ def test_among_many_observations_the_error_is_what_is_violated_most():
     state = known.game.states[1]
     assert {(v.episode, v.state) for v in known.violations(truth)} == {(2, state)}
     for k in range(4):
-        found = known.random_vertex(np.random.default_rng(k), slack=3.0)
+        found = known.random_vertex(np.random.default_rng(k), price=3.0)
         worst = known.violations(found.reward)[0]
         assert (worst.episode, worst.state) == (2, state)
 
@@ -244,7 +245,7 @@ def test_what_teaches_nothing_is_no_contradiction():
                 assert not episode.learner.contradictions()
 
 
-def test_trajectories_that_contradict_are_named_and_slack_goes_on():
+def test_trajectories_that_contradict_are_named_and_a_price_goes_on():
     game = two_rooms()
     pi1 = [[1.0], [1.0]]
     go = record_trajectory(game, pi1, [("hall", 0, "go"), ("yard", 0, "stay")])
@@ -253,7 +254,7 @@ def test_trajectories_that_contradict_are_named_and_slack_goes_on():
     assert learner.contradictions() == (0, 1)
     with pytest.warns(ContradictionWarning):
         learner.ask()
-    soft = InteractiveIRL(game, slack=0.1).tell(go).tell(go).tell(back)
+    soft = InteractiveIRL(game, price=0.1).tell(go).tell(go).tell(back)
     assert soft.reward == pytest.approx([0, 1]) or soft.reward == pytest.approx([1, 0])
     assert {v.episode for v in soft.known.violations(soft.reward)} <= {0, 1, 2}
 
@@ -261,7 +262,7 @@ def test_trajectories_that_contradict_are_named_and_slack_goes_on():
 # Learning.
 
 
-def test_with_slack_the_late_regret_of_an_erring_partner_is_below_that_without():
+def test_with_a_price_the_late_regret_of_an_erring_partner_is_below_that_without():
     def late(**options):
         total = 0.0
         for seed in range(3):
@@ -274,34 +275,34 @@ def test_with_slack_the_late_regret_of_an_erring_partner_is_below_that_without()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)
         without = late()
-    assert late(slack=0.3) < 0.6 * without
-    assert late(strategy=MeanOfVertices(3, slack=0.3)) < 0.3 * without
+    assert late(price=0.3) < 0.6 * without
+    assert late(strategy=MeanOfVertices(3, price=0.3)) < 0.3 * without
 
 
 def test_without_errors_a_high_price_changes_nothing():
     game, truth = random_game(5, 2, 3, seed=2)
     plain = [e.regret for e in interact(InteractiveIRL(game), truth, 6)]
-    soft = [e.regret for e in interact(InteractiveIRL(game, slack=1e6), truth, 6)]
+    soft = [e.regret for e in interact(InteractiveIRL(game, price=1e6), truth, 6)]
     assert soft == pytest.approx(plain, abs=1e-6)
 
 
-@pytest.mark.parametrize("slack", [0, -1.0, np.nan, np.inf, True])
-def test_a_price_that_is_none_is_refused(slack):
+@pytest.mark.parametrize("price", [0, -1.0, np.nan, np.inf, True])
+def test_a_price_that_is_none_is_refused(price):
     game, _ = random_game(3, 2, 2, seed=2)
     known = FeasibleRewards(game).observe(np.eye(2)[[0, 0, 0]], np.eye(2)[[0, 0, 0]])
     for attempt in (
-        lambda: InteractiveIRL(game, slack=slack),
-        lambda: RandomVertex(slack=slack),
-        lambda: MeanOfVertices(slack=slack),
-        lambda: known.maximise(np.zeros(3), slack=slack),
-        lambda: known.program(np.zeros(3), slack=slack),
-        lambda: known.random_vertex(np.random.default_rng(0), slack=slack),
+        lambda: InteractiveIRL(game, price=price),
+        lambda: RandomVertex(price=price),
+        lambda: MeanOfVertices(price=price),
+        lambda: known.maximise(np.zeros(3), price=price),
+        lambda: known.problem(np.zeros(3), price=price),
+        lambda: known.random_vertex(np.random.default_rng(0), price=price),
     ):
-        with pytest.raises(InvalidArgument, match="slack"):
+        with pytest.raises(InvalidArgument, match="price"):
             attempt()
 
 
-def test_slack_stands_beside_no_other_choice():
+def test_a_price_stands_beside_no_other_choice():
     game, _ = random_game(3, 2, 2, seed=2)
     with pytest.raises(InvalidArgument, match="strategy"):
-        InteractiveIRL(game, slack=1.0, strategy=AnalyticCentre())
+        InteractiveIRL(game, price=1.0, strategy=AnalyticCentre())

@@ -203,7 +203,7 @@ def test_trajectories_under_one_commitment_say_more_together(run):
 def test_a_program_over_the_cone_is_proved_optimal(run):
     _, truth, known = run
     objective = np.random.default_rng(3).uniform(-1, 1, truth.shape)
-    assert_kkt(known.program(objective), known.maximise(objective).solved)
+    assert_kkt(known.problem(objective), known.maximise(objective).solved)
 
 
 @given(seed=st.integers(0, 999), discount=st.sampled_from([0, 0.5, 0.9, 0.99]))
@@ -237,9 +237,9 @@ def test_responses_and_trajectories_stand_beside_each_other():
     both = whole.observe(second, steps)
     objective = rng.uniform(-1, 1, 5)
     assert both.contains(truth)
-    assert both.slack(truth).shape == (2, 5, 3)
+    assert both.gaps(truth).shape == (2, 5, 3)
     assert both.maximise(objective).value <= whole.maximise(objective).value + 1e-9
-    assert_kkt(both.program(objective), both.maximise(objective).solved)
+    assert_kkt(both.problem(objective), both.maximise(objective).solved)
     assert both.seen == (*whole.seen, steps)
     assert "2 episodes" in repr(both)
 
@@ -250,7 +250,7 @@ def test_a_violation_names_the_trajectory_and_the_state():
     known = FeasibleRewards(game).observe(COMMITMENT, steps)
     (found,) = known.violations([0.0, 0, 1, 0, 0])
     assert (found.episode, found.state, found.action) == (0, "start", 0)
-    assert found.gap == pytest.approx(9)
+    assert found.slack == pytest.approx(9)
 
 
 @given(run=watched(joint=False), seed=st.integers(0, 99))

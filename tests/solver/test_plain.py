@@ -107,10 +107,10 @@ def test_the_programs_of_the_library_are_plain(seed: int) -> None:
         pi1 = random_policy(4, 2, rng)
         feasible = feasible.observe(pi1, OptimalFollower(ties).respond(game, pi1, truth))
     for domain in (RewardSimplex(), RewardBox(2.0)):
-        assert_as_cvxpy_compiles(feasible.program(rng.normal(size=4), domain=domain))
+        assert_as_cvxpy_compiles(feasible.problem(rng.normal(size=4), domain=domain))
     measure = OccupancyMeasure(game)
     cap = budget(measure.expected(np.eye(4)[0]), 1.0, name="cap")
-    assert_as_cvxpy_compiles(measure.program(truth, subject_to=[cap]))
+    assert_as_cvxpy_compiles(measure.problem(truth, subject_to=[cap]))
 
 
 @given(seed=st.integers(0, 10_000))

@@ -175,7 +175,7 @@ def test_another_reward_is_never_confirmed(n, seed, kind):
     if affine_distance(truth, guess) > 1e-3:
         assert protocol.verdict is not CONFIRMED
     if protocol.verdict is REFUTED:
-        assert protocol.violation.gap > 0
+        assert protocol.violation.slack > 0
         assert not protocol.known.contains(guess)
         assert protocol.known.contains(truth)
 

@@ -76,12 +76,12 @@ def test_nothing_but_the_unit_of_values_changes_with_shift_and_unit(case, answer
         plain, moved = make(r, gamma, **how), make(same, gamma, **how)
         assert moved.mdp == plain.mdp
         assert (moved.epsilon, moved.tan2_bound) == (plain.epsilon, plain.tan2_bound)
-        assert Fraction(moved.gap) == Fraction(plain.gap) * unit
+        assert Fraction(moved.slack) == Fraction(plain.slack) * unit
         one, two = verify_affine(r, plain, response), verify_affine(same, moved, response)
         assert (two.verdict, two.tan_bound) == (one.verdict, one.tan_bound)
         if one.violation is not None:
             assert two.violation[:3] == one.violation[:3]
-            assert Fraction(two.violation.gap) == Fraction(one.violation.gap) * unit
+            assert Fraction(two.violation.slack) == Fraction(one.violation.slack) * unit
         if one.witness is not None:
             np.testing.assert_array_equal(two.witness, one.witness)
 

@@ -101,7 +101,7 @@ def test_what_the_strict_test_accepts_is_within_the_angle(n, share, gamma, seed,
     if report.verdict is CONFIRMED:
         assert np.tan(affine_distance(truth, r)) <= environment.tan_bound * (1 + 1e-6) + 1e-9
     else:
-        assert report.violation.gap > 0
+        assert report.violation.slack > 0
 
 
 def test_a_response_within_the_tolerance_refutes_nothing():
@@ -195,7 +195,7 @@ def test_no_other_reward_is_confirmed_in_an_ideal_environment(n, seed, ties, nea
         values = evaluate(mdp, r, pi2)
         gain = 0.9 * environment.kernel[s, b] @ values + r[s] - values[s]
         missing = ties == "all" and not report.observation.played[s, b]
-        assert abs(gain) == pytest.approx(v.gap, abs=1e-9) or (missing and v.gap == 0)
+        assert abs(gain) == pytest.approx(v.slack, abs=1e-9) or (missing and v.slack == 0)
 
 
 def test_a_refutation_names_an_action_by_which_the_hypothesis_would_gain():
@@ -211,7 +211,7 @@ def test_a_refutation_names_an_action_by_which_the_hypothesis_would_gain():
     reward = np.array([[Fraction(x)] * 2 for x in r])
     values = exact_values(kernel, reward, np.eye(2, dtype=int)[[0, 0, 1]] * Fraction(1), half)
     gain = r[2] + half * sum(kernel[2, 0] * values) - values[2]
-    assert report.violation.gap == pytest.approx(float(gain))
+    assert report.violation.slack == pytest.approx(float(gain))
     assert "state 2 action 'b1'" in str(report)
 
 
