@@ -16,9 +16,9 @@ import numpy as np
 
 import iirl_opt as iirl
 from iirl_opt.rewards.affine import affine_distance
-from iirl_opt.verification.environments import strict_environment
-from iirl_opt.verification.identification import VerificationProtocol
-from iirl_opt.verification.verify import Verdict, verify_affine
+from iirl_opt.verification.protocol import VerificationProtocol
+from iirl_opt.verification.strict import strict_environment
+from iirl_opt.verification.verdict import Verdict, verify_affine
 
 TIES = ("first", "last", "random", "mix", "all", "adversary")
 Array = np.ndarray

@@ -329,7 +329,7 @@ def verify(
     from iirl_opt import library
     from iirl_opt.certificate import certify
     from iirl_opt.errors import NotCertified
-    from iirl_opt.verification.verify import Verdict
+    from iirl_opt.verification.verdict import Verdict
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
     report = library.verification(problem)

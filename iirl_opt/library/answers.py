@@ -39,7 +39,7 @@ from iirl_opt.rewards.affine import AffineClass
 from iirl_opt.rewards.domains import RewardBox, RewardDomain, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import Solved
-from iirl_opt.verification.verify import Verdict, VerificationReport, verify_affine
+from iirl_opt.verification.verdict import Verdict, VerificationReport, verify_affine
 
 __all__ = [
     "Answer",

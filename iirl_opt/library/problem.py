@@ -32,7 +32,9 @@ from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import from_labels
 from iirl_opt.library import schema as model
 from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory
-from iirl_opt.verification.environments import Environment, ideal_environment, strict_environment
+from iirl_opt.verification.environment import Environment
+from iirl_opt.verification.ideal import ideal_environment
+from iirl_opt.verification.strict import strict_environment
 
 __all__ = ["Problem", "Row", "read_concentration", "read_problem"]
 

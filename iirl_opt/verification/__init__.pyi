@@ -1,20 +1,20 @@
-from .environments import (
+from .environment import (
     Environment as Environment,
 )
-from .environments import (
+from .ideal import (
     ideal_environment as ideal_environment,
-)
-from .environments import (
-    strict_environment as strict_environment,
 )
 from .identification import (
     Identification as Identification,
 )
 from .identification import (
-    VerificationProtocol as VerificationProtocol,
-)
-from .identification import (
     identify as identify,
+)
+from .inclusion import (
+    prove_inclusion as prove_inclusion,
+)
+from .protocol import (
+    VerificationProtocol as VerificationProtocol,
 )
 from .realisable import (
     NotRealisable as NotRealisable,
@@ -25,16 +25,16 @@ from .realisable import (
 from .realisable import (
     satisfies_condition_b as satisfies_condition_b,
 )
-from .verify import (
+from .strict import (
+    strict_environment as strict_environment,
+)
+from .verdict import (
     Verdict as Verdict,
 )
-from .verify import (
+from .verdict import (
     VerificationReport as VerificationReport,
 )
-from .verify import (
-    prove_inclusion as prove_inclusion,
-)
-from .verify import (
+from .verdict import (
     verify_affine as verify_affine,
 )
 

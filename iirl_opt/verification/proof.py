@@ -3,7 +3,7 @@
 A confirmed hypothesis is proved by an `AngleBound` (strict environment) or a `ClassInclusion`
 (ideal one); a refuted one by the `Violation` that contradicts it; of an inconclusive verdict the
 `Witness` is the other reward that explains the answer. All of them hold the answer, and are made
-from it and not from the verdict: a report that says something else has no certificate.
+from it: a report's verdict follows from its answer and cannot be another.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.observation import observe
 from iirl_opt.rewards.affine import class_rows
 from iirl_opt.rewards.inclusion_proof import class_inclusion
-from iirl_opt.verification.signs import Signs
+from iirl_opt.verification.ideal import Signs
 
 if TYPE_CHECKING:
-    from iirl_opt.verification.verify import VerificationReport
+    from iirl_opt.verification.verdict import VerificationReport
 
 __all__ = ["certificate_of"]
 
@@ -37,29 +37,21 @@ def certificate_of(report: VerificationReport) -> Certificate:
     Raises
     ------
     NotCertified
-        The report does not say what its answer shows; or that has no proof of one of these kinds: a
-        mask that leaves out an action which the hypothesis calls optimal, or an answer within the
-        tolerance of the first action.
+        It has no proof of one of these kinds: a mask that leaves out an action which the hypothesis
+        calls optimal, or an answer within the tolerance of the first action.
 
     **Cost** arithmetic; see the certificate.
     """
-    judged = report.judged_again()
-    name = f"the verdict {report.verdict.name.lower()}"
-    said, shown = (report.verdict, report.tan_bound), (judged.verdict, judged.tan_bound)
-    if said != shown:
-        limit = "" if judged.tan_bound is None else f" within tan θ = {judged.tan_bound:g}"
-        raise NotCertified(name, f"the answer shows {judged.verdict.name.lower()}{limit}")
-    game, exact = judged.environment.game, judged.exact.numbers
+    name = report.verdict.name
     try:
-        if judged.verdict.name == "CONFIRMED" and judged.environment.kind == "strict":
-            return angle_bound(game, exact, judged.observation)
-        if judged.verdict.name == "CONFIRMED":
-            return _inclusion(judged)
-        if judged.verdict.name == "REFUTED":
-            return _violation(judged)
-        return _witness(judged)
+        if name == "CONFIRMED" and report.environment.kind == "strict":
+            game = report.environment.game
+            return angle_bound(game, report.exact.numbers, report.observation)
+        if name == "CONFIRMED":
+            return _inclusion(report)
+        return _violation(report) if name == "REFUTED" else _witness(report)
     except InvalidArgument as problem:
-        raise NotCertified(name, str(problem)) from problem
+        raise NotCertified(f"the verdict {name.lower()}", str(problem)) from problem
 
 
 def _violation(report: VerificationReport) -> Certificate:
@@ -71,13 +63,13 @@ def _violation(report: VerificationReport) -> Certificate:
 
 
 def _witness(report: VerificationReport) -> Certificate:
-    if report.witness is None:
+    other = report.exact_witness
+    if other is None:
         reason = "it rests on an answer within the tolerance of the first action"
         raise NotCertified("the verdict inconclusive", reason)
-    environment, seen = report.environment, report.observation
-    other = Signs(environment, seen).other_reward()
+    environment = report.environment
     outside = next(h for h in class_rows(environment.exact) if h @ other < 0)
-    return witness(environment.game, [seen], other, outside)
+    return witness(environment.game, [report.observation], other, outside)
 
 
 def _inclusion(report: VerificationReport) -> Certificate:

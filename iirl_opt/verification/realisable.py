@@ -26,7 +26,7 @@ from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.verification.environments import Environment
+from iirl_opt.verification.environment import Environment
 
 __all__ = ["NotRealisable", "Separation", "realise", "satisfies_condition_b"]
 

@@ -249,16 +249,6 @@ def test_certify_says_what_it_can_certify():
     assert certify(certify(report)).check()
 
 
-def test_a_verdict_that_is_replaced_is_not_certified():
-    for make in (iirl.strict_environment, iirl.ideal_environment):
-        env = make([0, 1, 2, 5], 0.9)
-        report = iirl.verify_affine([0, 1, 2, 5], env, [[0, 1]] * 4)
-        assert report.verdict is iirl.Verdict.REFUTED
-        assert certify(report).check()
-        with pytest.raises(NotCertified):
-            certify(replace(report, verdict=iirl.Verdict.CONFIRMED))
-
-
 @given(seed=SEEDS, restricted=st.booleans())
 def test_commitments_to_an_optimal_follower_are_optima(seed, restricted):
     _, game, reward = a_problem(seed, floats=bool(seed % 2))

@@ -14,12 +14,11 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.rewards.affine import affine_distance
 from iirl_opt.rewards.feasible import FeasibleRewards
-from iirl_opt.verification.environments import (
-    ideal_environment,
-    strict_environment,
-)
-from iirl_opt.verification.identification import VerificationProtocol, identify
-from iirl_opt.verification.verify import Verdict
+from iirl_opt.verification.ideal import ideal_environment
+from iirl_opt.verification.identification import identify
+from iirl_opt.verification.protocol import VerificationProtocol
+from iirl_opt.verification.strict import strict_environment
+from iirl_opt.verification.verdict import Verdict
 
 CONFIRMED, REFUTED, INCONCLUSIVE = Verdict
 

@@ -11,13 +11,14 @@ from scipy.optimize import linprog
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.verification.environments import ideal_environment, strict_environment
+from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.realisable import (
     NotRealisable,
     Separation,
     realise,
     satisfies_condition_b,
 )
+from iirl_opt.verification.strict import strict_environment
 
 
 def all_maps(n_states, n_b=2, discount=0.9):

@@ -6,6 +6,7 @@ or reports about it must be what it is for r, times 2ᵏ where it is in the rewa
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,13 +23,12 @@ from iirl_opt.game.values import local_scale
 from iirl_opt.rewards.affine import AffineClass, affine_distance, affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.state_reward import StateReward
-from iirl_opt.verification.environments import (
-    ideal_environment,
-    strict_environment,
-)
-from iirl_opt.verification.identification import VerificationProtocol, identify
+from iirl_opt.verification.ideal import ideal_environment
+from iirl_opt.verification.identification import identify
+from iirl_opt.verification.protocol import VerificationProtocol
 from iirl_opt.verification.realisable import realise
-from iirl_opt.verification.verify import Verdict, verify_affine
+from iirl_opt.verification.strict import strict_environment
+from iirl_opt.verification.verdict import Verdict, verify_affine
 
 CONFIRMED, REFUTED, INCONCLUSIVE = Verdict
 
@@ -76,7 +76,7 @@ def test_nothing_but_the_unit_of_values_changes_with_shift_and_unit(case, answer
         plain, moved = make(r, gamma, **how), make(same, gamma, **how)
         assert moved.mdp == plain.mdp
         assert (moved.epsilon, moved.tan2_bound) == (plain.epsilon, plain.tan2_bound)
-        assert Fraction(moved.slack) == Fraction(plain.slack) * unit
+        assert Fraction(moved.gap) == Fraction(plain.gap) * unit
         one, two = verify_affine(r, plain, response), verify_affine(same, moved, response)
         assert (two.verdict, two.tan_bound) == (one.verdict, one.tan_bound)
         if one.violation is not None:
@@ -190,25 +190,39 @@ def test_every_answer_in_an_ideal_environment_has_its_certificate(case, mixed):
 # Reports that say something else than their answer
 
 
-def test_a_verdict_written_by_hand_has_no_certificate():
+def test_a_verdict_cannot_be_written_by_hand():
     for environment in (ideal_environment([0, 1, 3], "1/2"), strict_environment([0, 1, 3], "1/2")):
-        answers = {
-            verify_affine([0, 1, 3], environment, np.eye(2)[list(b)]).verdict: np.eye(2)[list(b)]
-            for b in ((0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 1))
-        }
-        assert len(answers) >= 2
-        for answer in answers.values():
-            report = verify_affine([0, 1, 3], environment, answer)
-            for verdict in Verdict:
-                forged = replace(report, verdict=verdict)
-                if verdict is report.verdict:
-                    assert certify(forged).check()
-                    continue
-                with pytest.raises(NotCertified, match=report.verdict.name.lower()):
-                    certify(forged)
-            if report.verdict is CONFIRMED:
-                with pytest.raises(NotCertified):
-                    certify(replace(report, tan_bound=1e-9 if report.tan_bound == 0 else 0.0))
+        report = verify_affine([0, 1, 3], environment, np.eye(2)[[0, 1, 1]])
+        for name in ("verdict", "evidence", "tan_bound", "violation", "witness", "multipliers"):
+            with pytest.raises((TypeError, ValueError), match=name):
+                replace(report, **{name: getattr(report, name)})
+        with pytest.raises((TypeError, ValueError), match="_judged"):
+            replace(report, _judged=report._judged)
+
+
+def test_a_report_with_another_answer_has_the_verdict_of_that_answer():
+    for environment in (ideal_environment([0, 1, 3], "1/2"), strict_environment([0, 1, 3], "1/2")):
+        answers = [np.eye(2)[list(b)] for b in ((0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 1))]
+        reports = [verify_affine([0, 1, 3], environment, answer) for answer in answers]
+        assert len({report.verdict for report in reports}) >= 2
+        for one, other in product(reports, repeat=2):
+            edited = replace(one, observation=other.observation)
+            assert str(edited) == str(other)
+            assert certify(edited).to_json() == certify(other).to_json()
+            assert certify(edited).check()
+
+
+def test_a_verdict_that_is_forced_has_no_certificate_of_what_is_not_so():
+    for environment in (ideal_environment([0, 1, 3], "1/2"), strict_environment([0, 1, 3], "1/2")):
+        answers = [np.eye(2)[list(b)] for b in ((0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 1))]
+        reports = [verify_affine([0, 1, 3], environment, answer) for answer in answers]
+        for one, other in product(reports, repeat=2):
+            if one.verdict is other.verdict:
+                continue
+            forged = replace(one)
+            object.__setattr__(forged, "_judged", other._judged)
+            with pytest.raises(NotCertified):
+                certify(forged)
 
 
 def test_what_is_worse_within_the_tolerance_is_inconclusive_and_says_the_width():

@@ -19,11 +19,10 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate
 from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards
-from iirl_opt.verification.environments import (
-    ideal_environment,
-    strict_environment,
-)
-from iirl_opt.verification.verify import Verdict, prove_inclusion, verify_affine
+from iirl_opt.verification.ideal import ideal_environment
+from iirl_opt.verification.inclusion import prove_inclusion
+from iirl_opt.verification.strict import strict_environment
+from iirl_opt.verification.verdict import Verdict, verify_affine
 
 CONFIRMED, REFUTED, INCONCLUSIVE = Verdict
 

@@ -1,18 +1,23 @@
-"""Which rewards explain an answer in an ideal environment: decided in exact numbers, by signs.
+"""The ideal environment of Theorem 2, and which rewards explain an answer in it, by signs.
 
-The rows of an ideal environment are ``D_s = P_b1 − P_b2 = c_s φ_s`` with c_s > 0. All but that of
-the hypothesis add to nothing, ``Σ φ_s = 0``, and there is no other dependency among them. As P_b1
-leads everywhere alike, the values V of the answer explain it iff in every state
+Its rows ``D_s = P_b1 − P_b2 = c_s φ_s``, c_s > 0, are the half-spaces of the class of r: vectors
+``φ_1 … φ_{N−2}`` that span ``span(r, 1)^⊥``, minus their sum, and ``w = r − mean(r)``. So b1
+everywhere leaves exactly the class of r. But under r both actions are tied in N − 1 states, and a
+follower that breaks those ties its own way leaves a larger set: a true hypothesis is confirmed with
+probability 2^{−(N−2)} under random ties, and always when all optimal actions are seen.
+
+**Signs.** All φ but w add to nothing, ``Σ φ_s = 0``, and there is no other dependency among them.
+As P_b1 leads everywhere alike, the values V of an answer explain it iff in every state
 
     D_s V ≥ 0 where b1 alone was played, ≤ 0 where others alone were, = 0 where both were.
 
 So the numbers ``y_s = φ_s V`` can be any that add to zero and have these signs. All of them must
 vanish iff the signs of the states that are not held at zero are all the same; then V is in the
 class of the hypothesis, and so is the reward. If they are not, a state of either sign makes a
-reward of another class (`other_reward`). Where they are, `proofs` has the multipliers of the rows,
-which combine to every half-space of the class.
+reward of another class (`Signs.other_reward`). Where they are, `Signs.proofs` has the multipliers
+of the rows, which combine to every half-space of the class.
 
-Source: paper, Theorem 2; the criterion and both constructions are ours.
+Sources: paper, Theorem 2 and its proof; the criterion and both constructions of `Signs` are ours.
 """
 
 from __future__ import annotations
@@ -21,18 +26,62 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import checked, unmasked, whole
+from iirl_opt.errors import InvalidReward
 from iirl_opt.exact.numbers import Vector, as_fractions
 from iirl_opt.observation import Observation
 from iirl_opt.rewards.affine import class_rows
-from iirl_opt.verification.environments import Environment
+from iirl_opt.rewards.state_reward import StateReward
+from iirl_opt.verification.environment import (
+    Environment,
+    checked_discount,
+    integer_kernel,
+    mdp_of,
+)
 
-__all__ = ["Signs"]
+__all__ = ["Signs", "ideal_environment"]
 
 Integers = NDArray[np.int64]
+
+
+@checked(reward=unmasked(InvalidReward), n_actions=whole(1))
+def ideal_environment(reward: ArrayLike, discount: Any, n_actions: int = 2) -> Environment:
+    """Return the environment of Theorem 2: b1 everywhere leaves exactly the class of the reward.
+
+    Always rational: a float is the dyadic rational that it is, so a positive factor, or a shift
+    that loses no bit, gives the same environment. The basis of ``span(r, 1)^⊥`` is not orthonormal:
+    the vector of state s moves its probability to the states of the least and the largest reward,
+    in the proportion that keeps the mean reward.
+
+    Parameters
+    ----------
+    reward : the hypothesis, shape (S,): floats, Fractions or integers. For a constant one N rows
+        span the vectors that sum to zero.
+    discount : 0 < γ < 1, a float, Fraction or string.
+    n_actions : B ≥ 2 (or 1 when S = 1); the actions after the second are copies of it.
+
+    Raises
+    ------
+    InvalidReward, InvalidArgument
+
+    **Source** paper, proof of Theorem 2. **Cost** arithmetic with S² integers.
+
+    Examples
+    --------
+    >>> ideal_environment([0, 1, 2], 0.9).kernel[:, 1]
+    array([[0.        , 1.        , 0.        ],
+           [0.5       , 0.        , 0.5       ],
+           [0.66666667, 0.33333333, 0.        ]])
+    """
+    r = StateReward.of(reward)
+    gamma = checked_discount(discount, n_actions, r.size)
+    mdp = mdp_of(integer_kernel(class_rows(r)), gamma, n_actions)
+    return Environment("ideal", r.floats, mdp, None, Fraction(0), r)
 
 
 @dataclass(frozen=True, eq=False)
