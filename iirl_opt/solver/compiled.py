@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from iirl_opt.solver.linear import read_linear
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS, Solver, Status
-from iirl_opt.solver.settle import Answer
+from iirl_opt.solver.settle import Settlement
 
 __all__ = ["Compiled", "Other", "compile_other", "compile_problem", "compiled_data", "quiet"]
 
@@ -47,13 +47,13 @@ class Compiled:
     data : as cvxpy names it.
     program : the same as a `Program`.
     start : a point with which a mixed-integer program begins, or None.
-    give : takes an `Answer` with a point, or a ray, to the variables and constraints.
+    give : takes a `Settlement` with a point, or a ray, to the variables and constraints.
     """
 
     data: Mapping[str, Any]
     program: Program
     start: Array | None
-    give: Callable[[Answer], None]
+    give: Callable[[Settlement], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def compile_problem(
     if plain is not None:
         point = None if start is None else plain.point(start)
 
-        def give_plain(answer: Answer) -> None:
+        def give_plain(answer: Settlement) -> None:
             multipliers = answer.ray if answer.x is None else answer.y
             y = np.zeros(len(plain.data["b"])) if multipliers is None else -multipliers
             x = np.zeros(len(plain.data["c"])) if answer.x is None else answer.x
@@ -85,7 +85,7 @@ def compile_problem(
         return Compiled(plain.data, Program.of(plain.data), point, give_plain)
     data, chain, inverse = _chained(problem, chosen)
 
-    def give(answer: Answer) -> None:
+    def give(answer: Settlement) -> None:
         with quiet():
             problem.unpack(chain.invert(_raw(answer, data), inverse))
 
@@ -135,7 +135,7 @@ def _chained(problem: cp.Problem, chosen: Solver) -> tuple[Any, Any, Any]:
     return parts
 
 
-def _raw(answer: Answer, data: Mapping[str, Any]) -> dict[str, Any]:
+def _raw(answer: Settlement, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an answer as cvxpy's interface to HiGHS would have returned it."""
     rows = len(data["b"]) + len(data.get("G", ()))
     counts = ("ipm", "crossover", "pdlp", "qp", "simplex")

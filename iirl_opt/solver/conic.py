@@ -42,14 +42,14 @@ def clarabel_quality(raw: Any, data: Any) -> Quality:
         x, z, s = (np.array(v) for v in (raw.x, raw.z, raw.s))
         curved = data["P"] @ x if data.get("P") is not None else np.zeros_like(x)
         rows = data["A"] @ x + s - data["b"]
-        dual = _largest(curved + data["c"] + data["A"].T @ z)
+        dual = _norm(curved + data["c"] + data["A"].T @ z)
         gap = float(abs(s @ z))
-        primal = _largest(rows / (1 + np.abs(data["b"]) + np.abs(s)))
-        slope = _largest(data["c"], curved) or 1.0
+        primal = _norm(rows / (1 + np.abs(data["b"]) + np.abs(s)))
+        slope = _norm(data["c"], curved) or 1.0
         value = abs(float((data["c"] + curved / 2) @ x))
         relative = float(np.max([primal, dual / slope, gap / max(slope, value)]))
-    return Quality(Residuals(_largest(rows), dual, gap, gap), relative)
+    return Quality(Residuals(_norm(rows), dual, gap, gap), relative)
 
 
-def _largest(*parts: Array) -> float:
+def _norm(*parts: Array) -> float:
     return float(np.max([np.abs(part).max(initial=0.0) for part in parts], initial=0.0))

@@ -125,9 +125,11 @@ def chosen_solver(solver: Solver | str | None) -> Solver:
         chosen = solver
     called = getattr(chosen, "name", None)
     if not isinstance(called, str) or not callable(getattr(chosen, "arguments", None)):
-        raise InvalidArgument("solver", f"is {solver!r}", _allowed(), solver)
+        raise InvalidArgument("solver", f"is {solver!r}", _names_allowed(), solver)
     if called not in _installed():
-        raise InvalidArgument("solver", f"is {called}, which is not installed", _allowed(), solver)
+        raise InvalidArgument(
+            "solver", f"is {called}, which is not installed", _names_allowed(), solver
+        )
     return chosen
 
 
@@ -136,7 +138,7 @@ def _installed() -> tuple[str, ...]:
     return tuple(cp.installed_solvers())
 
 
-def _allowed() -> str:
+def _names_allowed() -> str:
     return f"HiGHS(), Clarabel(), Named(...), or a name among {', '.join(_installed())}"
 
 
@@ -259,23 +261,23 @@ def _rows_hold(problem: cp.Problem, limit: float) -> bool:
         return True
     plain = (c for c in problem.constraints if isinstance(c, Equality | Inequality))
     with quiet():
-        return all(_share(c) <= limit for c in plain if c.expr.is_affine())
+        return all(_violated_share(c) <= limit for c in plain if c.expr.is_affine())
 
 
-def _share(comparison: Any) -> float:
+def _violated_share(comparison: Any) -> float:
     """Return the largest violation of ``g(x) ≤ 0`` or ``g(x) = 0``, a share of ``‖∇g‖ + |g(0)|``.
 
     g is affine.
     """
     expression = comparison.expr
-    value = _dense(expression.value).ravel(order="F")
+    value = _as_dense(expression.value).ravel(order="F")
     off = np.abs(value) if isinstance(comparison, Equality) else np.maximum(value, 0.0)
     squares, constant = np.zeros(value.size), value.copy()
     for variable, slope in expression.grad.items():
         known: Any = slope if sp.issparse(slope) else np.atleast_2d(slope)
         slopes = sp.csc_array(known).reshape((variable.size, value.size))
         squares += np.asarray((slopes**2).sum(axis=0)).ravel()
-        constant -= slopes.T @ _dense(variable.value).ravel(order="F")
+        constant -= slopes.T @ _as_dense(variable.value).ravel(order="F")
     local = np.sqrt(squares) + np.abs(constant)
     return float(np.max(np.where(off > 0, off / np.where(local > 0, local, 1.0), 0.0), initial=0.0))
 
@@ -310,11 +312,11 @@ def _violation(problem: cp.Problem) -> Quality:
     """
     with quiet(), np.errstate(all="ignore"):
         pairs = [
-            (c.violation(), [_dense(arg.value) for arg in c.args]) for c in problem.constraints
+            (c.violation(), [_as_dense(arg.value) for arg in c.args]) for c in problem.constraints
         ]
         for variable in problem.variables():
-            value = _dense(variable.value)
-            pairs.append((value - _dense(variable.project(value)), [value]))
+            value = _as_dense(variable.value)
+            pairs.append((value - _as_dense(variable.project(value)), [value]))
     absolute = [float(np.max(np.abs(off), initial=0.0)) for off, _ in pairs]
     sizes = [max(float(np.max(np.abs(x), initial=0.0)) for x in values) for _, values in pairs]
     relative = [off / (1 + size) for off, size in zip(absolute, sizes, strict=True)]
@@ -344,11 +346,11 @@ def _named(pairs: Iterator[tuple[str, Any]]) -> dict[str, Array]:
         while unique in out:
             count += 1
             unique = f"{name} ({count})"
-        out[unique] = _dense(value)
+        out[unique] = _as_dense(value)
     return out
 
 
-def _dense(value: Any) -> Array:
+def _as_dense(value: Any) -> Array:
     """Return a copy of a value as a dense array of floats, or of complex numbers."""
     array = np.array(value.toarray() if is_sparse(value) else value)
     return array if np.iscomplexobj(array) else array.astype(float)

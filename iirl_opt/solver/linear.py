@@ -124,12 +124,12 @@ def read_linear(problem: cp.Problem) -> LinearProgram | None:
     **Cost** arithmetic, linear in the nonzeros.
     """
     try:
-        return _read(problem)
+        return _read_plainly(problem)
     except _NotPlain:
         return None
 
 
-def _read(problem: cp.Problem) -> LinearProgram:
+def _read_plainly(problem: cp.Problem) -> LinearProgram:
     variables = problem.variables()
     if not variables or problem.parameters():
         raise _NotPlain
@@ -168,8 +168,8 @@ def _read(problem: cp.Problem) -> LinearProgram:
         "dims": SimpleNamespace(zero=equal, nonneg=at - equal),
         "lower_bounds": bounds[0] if np.isfinite(bounds[0]).any() else None,
         "upper_bounds": bounds[1] if np.isfinite(bounds[1]).any() else None,
-        "bool_vars_idx": _whole(columns, "boolean"),
-        "int_vars_idx": _whole(columns, "integer"),
+        "bool_vars_idx": _columns_of(columns, "boolean"),
+        "int_vars_idx": _columns_of(columns, "integer"),
         "variables": variables,
     }
     if not all(np.isfinite(part).all() for part in (cost, values, data["b"])):
@@ -177,7 +177,7 @@ def _read(problem: cp.Problem) -> LinearProgram:
     return LinearProgram(problem, data, columns, rows)
 
 
-def _whole(columns: Mapping[cp.Variable, slice], kind: str) -> list[int]:
+def _columns_of(columns: Mapping[cp.Variable, slice], kind: str) -> list[int]:
     """Return the columns of the variables that are wholly boolean, or integer."""
     return [
         j

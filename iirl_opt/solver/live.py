@@ -37,7 +37,7 @@ from iirl_opt.solver.records import HIGHS, HiGHS, Solved, Status
 from iirl_opt.solver.rules import LIMITS, MATRIX, NUMBERS, PROGRAM
 from iirl_opt.solver.run import run_highs
 from iirl_opt.solver.scaling import in_range
-from iirl_opt.solver.settle import Answer, Unit, judge, settle
+from iirl_opt.solver.settle import Settlement, Unit, judge, settle
 
 __all__ = ["LiveProgram"]
 
@@ -101,7 +101,7 @@ class LiveProgram:
         maximise: bool = False,
         solver: HiGHS | None = None,
     ) -> None:
-        self.solver = HiGHS() if solver is None else solver
+        self.solver: HiGHS = HiGHS() if solver is None else solver
         if not isinstance(self.solver, HiGHS) or self.solver.method not in ("choose", "simplex"):
             raise InvalidArgument(
                 "solver", f"is {self.solver}", "HiGHS by a simplex method", self.solver
@@ -244,7 +244,7 @@ class LiveProgram:
         solved = self._record(program, answer, time.perf_counter() - began)
         return raised(solved, answer.cause, throw=throw)
 
-    def _hot(self, program: Program) -> Answer | None:
+    def _hot(self, program: Program) -> Settlement | None:
         """Solve from the last basis; None where what came of it is to be solved from scratch."""
         assert self._highs is not None
         options = objective_scale(program)
@@ -287,7 +287,7 @@ class LiveProgram:
             self._highs = None
         return self._highs
 
-    def _record(self, program: Program, answer: Answer, seconds: float) -> Solved:
+    def _record(self, program: Program, answer: Settlement, seconds: float) -> Solved:
         value, primal, duals, farkas = None, {}, {}, None
         if answer.x is not None:
             value = float(self._sign * program.value(answer.x))

@@ -208,12 +208,14 @@ class Program:
         local = steep + unit * self._norms(axis=0)
         terms = steep + sizes.T @ np.maximum(np.abs(y), floor * unit)
         dual = max(
-            _ratio(excess, local), _ratio(excess, terms), _ratio(wrong_rows, np.full_like(y, unit))
+            _worst_share(excess, local),
+            _worst_share(excess, terms),
+            _worst_share(wrong_rows, np.full_like(y, unit)),
         )
         value = self.value(x)
         summed = float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ (sizes @ np.abs(x)))
         beyond = np.array([gap - ROUNDING * summed])
-        apart = _ratio(beyond, np.array([max(unit, abs(value))]))
+        apart = _worst_share(beyond, np.array([max(unit, abs(value))]))
         residuals = Residuals(
             _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
         )
@@ -229,9 +231,9 @@ class Program:
         terms = demand + sizes @ np.maximum(np.abs(x), floor)
         size = 1.0 + _size(self.lower, self.upper)
         shares = (
-            _ratio(excess, demand + self._norms(axis=1)),
-            _ratio(excess, terms),
-            _ratio(columns, size),
+            _worst_share(excess, demand + self._norms(axis=1)),
+            _worst_share(excess, terms),
+            _worst_share(columns, size),
         )
         return float(np.max(shares))
 
@@ -266,7 +268,7 @@ def _largest(*parts: Array) -> float:
     return float(np.max([np.abs(part).max(initial=0.0) for part in parts], initial=0.0))
 
 
-def _ratio(off: Array, scale: Array) -> float:
+def _worst_share(off: Array, scale: Array) -> float:
     """Return the largest share; zero off is no share of anything, and NaN stays NaN."""
     share = np.where(off <= 0, 0.0, off / np.where(scale > 0, scale, 1.0))
     return float(share.max(initial=0.0))

@@ -25,12 +25,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.solver.call import RANGE, Said, call, left, objective_scale
+from iirl_opt.solver.farkas import no_common_divisor, recedes, refutes
 from iirl_opt.solver.program import ACCEPTED, DUST, FLOOR, Program, Quality
-from iirl_opt.solver.proof import no_common_divisor, recedes, refutes
 from iirl_opt.solver.records import HiGHS, Status
 from iirl_opt.solver.scaling import Scaling, in_range
 
-__all__ = ["Answer", "Unit", "judge", "settle"]
+__all__ = ["Settlement", "Unit", "judge", "settle"]
 
 Array = NDArray[np.float64]
 
@@ -44,14 +44,18 @@ LIMITS = {
 }
 
 # The run whose statuses are the most reliable.
-PLAIN = {"presolve": "off", "solver": "choose", "allow_unbounded_or_infeasible": False}
+PLAIN: dict[str, Any] = {
+    "presolve": "off",
+    "solver": "choose",
+    "allow_unbounded_or_infeasible": False,
+}
 
 # Branches of the tree that proves that no whole point exists, and nonzeros it may run through.
 BRANCHES, WORK = 300, 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Settlement:
     """What is known of a program, in its own units.
 
     Attributes
@@ -142,8 +146,12 @@ class Unit:
 
 
 def settle(
-    program: Program, solver: HiGHS, *, start: Array | None = None, first: Answer | None = None
-) -> Answer:
+    program: Program,
+    solver: HiGHS,
+    *,
+    start: Array | None = None,
+    first: Settlement | None = None,
+) -> Settlement:
     """Ask HiGHS about a program until the answer is settled, or nothing more is to be tried.
 
     Parameters
@@ -167,10 +175,10 @@ class _Inquiry:
         self.options, self.deadline = options, deadline
         self.iterations = 0
 
-    def ask(self, program: Program, start: Array | None, first: Answer | None) -> Answer:
+    def ask(self, program: Program, start: Array | None, first: Settlement | None) -> Settlement:
         """Try units and options in turn, each time looking for a proof of what was said."""
         if _crossed(program):
-            return Answer(Status.INFEASIBLE, "kInfeasible")
+            return Settlement(Status.INFEASIBLE, "kInfeasible")
         answer = first
         for unit in Unit.choices(program):
             # What was said in the units that suit the program is proved before others are tried.
@@ -187,10 +195,10 @@ class _Inquiry:
             first = None
         if answer is None:
             note = "its numbers are too far apart for the range of floats, in any units"
-            return Answer(Status.FAILED, note=note)
+            return Settlement(Status.FAILED, note=note)
         return answer
 
-    def once(self, unit: Unit, change: Mapping[str, Any], start: Array | None = None) -> Answer:
+    def once(self, unit: Unit, change: Mapping[str, Any], start: Array | None = None) -> Settlement:
         """Run HiGHS once and judge what it says."""
         options = RANGE | objective_scale(unit.scaled) | dict(self.options) | dict(change)
         begin = None if start is None else unit.scaling.scaled_point(start)
@@ -201,7 +209,7 @@ class _Inquiry:
             return replace(answer, note=_out_of_range(unit.scaled))
         return answer
 
-    def proved(self, unit: Unit, said: set[str]) -> Answer | None:
+    def proved(self, unit: Unit, said: set[str]) -> Settlement | None:
         """Look for a proof that the program has no point, or no bound, where HiGHS said so."""
         none, open_ = "kInfeasible" in said, "kUnbounded" in said
         if "kUnboundedOrInfeasible" in said:
@@ -211,7 +219,7 @@ class _Inquiry:
             answer = self.falling(unit)
         return answer
 
-    def nothing(self, unit: Unit) -> Answer | None:
+    def nothing(self, unit: Unit) -> Settlement | None:
         """Prove that a program has no point."""
         program = unit.scaled
         if not program.whole.any() and program.curved is None:
@@ -223,19 +231,19 @@ class _Inquiry:
         if not program.whole.any():
             return answer if answer is not None and answer.status is not Status.OPTIMAL else None
         if no_common_divisor(program) or self.no_whole_point(program):
-            return Answer(Status.INFEASIBLE, "kInfeasible")
+            return Settlement(Status.INFEASIBLE, "kInfeasible")
         return None
 
-    def relaxed(self, unit: Unit) -> Answer | None:
+    def relaxed(self, unit: Unit) -> Settlement | None:
         """Ask for any point of the relaxation: no costs, no curvature, no whole numbers."""
         n = unit.scaled.shape[1]
         alone = replace(unit.scaled, cost=np.zeros(n), curved=None, whole=np.zeros(n, dtype=bool))
         return self.of_part(unit, self.inner(alone))
 
-    def inner(self, program: Program) -> Answer:
+    def inner(self, program: Program) -> Settlement:
         """Ask about a program that serves a proof; what is said of it is not asked about again."""
         unit = Unit.plain(program)
-        answer = Answer(Status.FAILED)
+        answer = Settlement(Status.FAILED)
         for change in ({}, PLAIN):
             answer = self.once(unit, change)
             if answer.final:
@@ -244,16 +252,16 @@ class _Inquiry:
             return self.elastic(unit) or answer
         return answer
 
-    def of_part(self, unit: Unit, answer: Answer) -> Answer | None:
+    def of_part(self, unit: Unit, answer: Settlement) -> Settlement | None:
         """Return an answer of a part's program, where it settles the whole, in its own units."""
         if answer.status in (Status.LIMIT, Status.INTERRUPTED):
-            return Answer(answer.status, answer.said, cause=answer.cause)
+            return Settlement(answer.status, answer.said, cause=answer.cause)
         if answer.status is Status.INFEASIBLE:
             ray = None if answer.ray is None else unit.scaling.multipliers(answer.ray)
-            return Answer(Status.INFEASIBLE, answer.said, ray=ray)
+            return Settlement(Status.INFEASIBLE, answer.said, ray=ray)
         return answer if answer.status is Status.OPTIMAL else None
 
-    def elastic(self, unit: Unit) -> Answer | None:
+    def elastic(self, unit: Unit) -> Settlement | None:
         """Find by how little the rows must give way; the multipliers of that program are a ray."""
         program = unit.scaled
         m, n = program.shape
@@ -274,13 +282,13 @@ class _Inquiry:
         said = call(elastic, options | left(self.deadline))
         self.iterations += said.iterations
         if said.stopped.cause is not None:
-            return Answer(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
+            return Settlement(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
         proved = None if said.y is None else refutes(program, said.y)
         if proved is None:
             return None
-        return Answer(Status.INFEASIBLE, "kInfeasible", ray=unit.scaling.multipliers(proved))
+        return Settlement(Status.INFEASIBLE, "kInfeasible", ray=unit.scaling.multipliers(proved))
 
-    def falling(self, unit: Unit) -> Answer | None:
+    def falling(self, unit: Unit) -> Settlement | None:
         """Prove that an objective has no bound: a feasible point, and a direction that falls."""
         program, n = unit.scaled, unit.scaled.shape[1]
         point = self.of_part(unit, self.inner(replace(program, cost=np.zeros(n), curved=None)))
@@ -303,7 +311,7 @@ class _Inquiry:
         )
         steepest = self.inner(cone)
         if steepest.x is not None and recedes(program, steepest.x):
-            return Answer(Status.UNBOUNDED, "kUnbounded")
+            return Settlement(Status.UNBOUNDED, "kUnbounded")
         return None
 
     def no_whole_point(self, program: Program) -> bool:
@@ -338,18 +346,18 @@ class _Inquiry:
         return not open_
 
 
-def judge(unit: Unit, said: Said, options: Mapping[str, Any]) -> Answer:
+def judge(unit: Unit, said: Said, options: Mapping[str, Any]) -> Settlement:
     """Return what a run settles by itself."""
     program, word = unit.scaled, said.status
     bound = said.bound if program.whole.any() else None
     if word == "kInfeasible" and said.ray is not None and program.curved is None:
         ray = None if program.whole.any() else refutes(program, said.ray)
         if ray is not None:
-            return Answer(Status.INFEASIBLE, word, ray=unit.scaling.multipliers(ray))
+            return Settlement(Status.INFEASIBLE, word, ray=unit.scaling.multipliers(ray))
     if word in ("kOptimal", "kUnknown") and said.x is not None:
         y = None if program.whole.any() else said.y
         if y is None and not program.whole.any():
-            return Answer(Status.FAILED, word)
+            return Settlement(Status.FAILED, word)
         quality, x, y = unit.best(said.x, y)
         agreed = bound is None or (word == "kOptimal" and _agrees(program, x, bound, options))
         status = Status.OPTIMAL if quality.accepted and agreed else Status.FAILED
@@ -362,17 +370,17 @@ def judge(unit: Unit, said: Said, options: Mapping[str, Any]) -> Answer:
             found, x, _ = unit.best(said.x, None)
             if found.accepted:
                 return _with_point(unit, said, status, found, x, None)
-        return Answer(status, word, cause=said.stopped.cause)
-    return Answer(Status.FAILED, word)
+        return Settlement(status, word, cause=said.stopped.cause)
+    return Settlement(Status.FAILED, word)
 
 
 def _with_point(
     unit: Unit, said: Said, status: Status, quality: Quality, x: Array, y: Array | None
-) -> Answer:
+) -> Settlement:
     bound = None
     if unit.scaled.whole.any() and not np.isnan(said.bound):
         bound = float(np.ldexp(said.bound, -int(unit.scaling.goal[0])))
-    return Answer(
+    return Settlement(
         status,
         said.status,
         unit.scaling.point(x),
