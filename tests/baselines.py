@@ -375,6 +375,8 @@ LEARNING = {
     "indistinguishable": lambda: dict(game=GAME, first=R, second=OTHER),
     "interact": lambda: dict(learner=made("learner"), truth=R, episodes=1),
     "one_answer": lambda: dict(game=GAME, reward=R),
+    "best_value": lambda: dict(game=GAME, truth=R),
+    "loss": lambda: dict(best=1.0, value=0.5),
     "regret": lambda: dict(game=GAME, truth=R, history=[made("observation")]),
 }
 
@@ -426,7 +428,6 @@ BAYESIAN = {
     "UniformPrior.draw": lambda: (iirl.bayesian.UniformPrior(), dict(rng=rng())),
     "UniformPrior.log_density": lambda: (iirl.bayesian.UniformPrior(), dict(parameter=0.5)),
     "exponential_prior": dict,
-    "interact_bayesian": lambda: dict(learner=made("bayesian"), truth=R, episodes=1),
     "sample": lambda: dict(
         posterior=made("posterior"), proposals=4, chains=1, fast=False, start=[(UNIT, 1.0)]
     ),
@@ -509,7 +510,7 @@ NOT_WALKED = {
     r"(Ball|Centre|Chains|Commitment|Dominance|Environment|Episode|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
-    r"\w+Solution|Approximation|BayesianEpisode|Chosen|CommunicatingClass|ConvergenceCondition|"
+    r"\w+Solution|Approximation|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"DecPOMDP|Diagnostics|DistinctRows|"
     r"Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"

@@ -1,3 +1,6 @@
+from .algorithm_4 import (
+    BayesianInteractiveIRL as BayesianInteractiveIRL,
+)
 from .chains import (
     Chains as Chains,
 )
@@ -15,15 +18,6 @@ from .families import (
 )
 from .families import (
     FollowerFamily as FollowerFamily,
-)
-from .learner import (
-    BayesianEpisode as BayesianEpisode,
-)
-from .learner import (
-    BayesianInteractiveIRL as BayesianInteractiveIRL,
-)
-from .learner import (
-    interact_bayesian as interact_bayesian,
 )
 from .posterior import (
     Posterior as Posterior,
@@ -66,7 +60,6 @@ from .sampler import (
 )
 
 __all__ = [
-    "BayesianEpisode",
     "BayesianInteractiveIRL",
     "BoltzmannFamily",
     "Chains",
@@ -85,7 +78,6 @@ __all__ = [
     "SimplexWalk",
     "UniformPrior",
     "exponential_prior",
-    "interact_bayesian",
     "sample",
     "sampling",
 ]

@@ -105,7 +105,7 @@ class Bank(NamedTuple):
 # What comes in pairs: vectorised here, in loops for numba below.
 
 
-def _rows(bank: Bank, e: int) -> Any:
+def _kernel_rows(bank: Bank, e: int) -> Any:
     """Return the kernel of episode e, a sparse array (S·B, S)."""
     indptr, n_states = bank.indptr[e], bank.base.shape[1]
     span = slice(indptr[0], indptr[-1])
@@ -117,13 +117,13 @@ def system(bank: Bank, e: int) -> Array:
     """Return the transposed matrix ``I − γ P_base`` of episode e, shape (S, S)."""
     n_states = bank.base.shape[1]
     n_b = (bank.indptr.shape[1] - 1) // n_states
-    chain = _rows(bank, e)[np.arange(n_states) * n_b + bank.base[e]]
+    chain = _kernel_rows(bank, e)[np.arange(n_states) * n_b + bank.base[e]]
     return np.ascontiguousarray((np.eye(n_states) - bank.discount * chain.toarray()).T)
 
 
 def capacitance(bank: Bank, e: int, where: Integers, rows: Integers) -> tuple[Any, Array]:
     """Return ``γ P`` of some rows (k,), and ``M − γ P M`` of states (k,), transposed, (k, k)."""
-    chosen = bank.discount * _rows(bank, e)[rows]
+    chosen = bank.discount * _kernel_rows(bank, e)[rows]
     columns = bank.inverse[e][where]
     return chosen, columns[:, where] - (chosen @ columns.T).T
 
@@ -142,7 +142,7 @@ def gains(chosen: Any, inverse: Array, where: Integers) -> Array:
 
 def look_ahead(bank: Bank, e: int, r: Array, values: Array, q: Array) -> None:
     """Overwrite q (S, B) by ``r + γ P V``."""
-    q[:] = r[:, None] + bank.discount * (_rows(bank, e) @ values).reshape(q.shape)
+    q[:] = r[:, None] + bank.discount * (_kernel_rows(bank, e) @ values).reshape(q.shape)
 
 
 def improve(q: Array, policy: Integers) -> bool:
@@ -165,7 +165,7 @@ def pull_back(bank: Bank, e: int, q: Array, beta: float) -> tuple[Array, float]:
     chances /= chances.sum(axis=1, keepdims=True)
     full = np.zeros_like(q)
     full[seen] = counts - counts.sum(axis=1, keepdims=True) * chances
-    vector = bank.discount * (_rows(bank, e).T @ full.ravel())
+    vector = bank.discount * (_kernel_rows(bank, e).T @ full.ravel())
     return np.asarray(vector), float((full * q).sum())
 
 

@@ -28,7 +28,7 @@ from iirl_opt import errors
 from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
-    from iirl_opt.learn.interactive import Episode
+    from iirl_opt.learn.episodes import Episode
     from iirl_opt.library import Finding
     from iirl_opt.library.problem import Problem
 
@@ -147,7 +147,7 @@ def learn(
     if proposals is not None or chains is not None:
         raise typer.BadParameter("--proposals and --chains are for files of the family bayesian")
     run = library.learn(problem, episodes=episodes, seed=seed)
-    done: list[Episode] = []
+    done: list[Episode[Any]] = []
     records: list[dict[str, Any]] = []
     complete = False
     best = library.learning_answer(problem, done).quantities["optimal_value"]
@@ -169,7 +169,7 @@ def learn(
     as_stated = complete and episodes is None and seed is None and discount is None
     findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
     last = done[-1].learner if done else None
-    estimate = None if last is None or not complete else last.reward
+    estimate = None if last is None or not complete else last.estimate()
     result = {
         **_head("learn", problem),
         "seed": None if last is None else last.seed,
@@ -603,14 +603,13 @@ def show(
     return ANSWERED
 
 
-def _record(problem: Problem, best: float, episode: Episode, seconds: float) -> dict[str, Any]:
+def _record(problem: Problem, best: float, episode: Episode[Any], seconds: float) -> dict[str, Any]:
     value = float(problem.game.start @ problem.reported(episode.values))
-    learner = episode.learner
     return {
         "episode": episode.number,
         "value": value,
         "regret": best - value,
-        "rows": learner.known.count_rows(joint=learner.joint),
+        **episode.learner.facts(),
         "seconds": round(seconds, 4),
     }
 
@@ -637,7 +636,7 @@ def _head(command: str, problem: Problem) -> dict[str, Any]:
 
 
 def _write_learning(
-    folder: Path, result: dict[str, Any], problem: Problem, episodes: list[Episode]
+    folder: Path, result: dict[str, Any], problem: Problem, episodes: list[Episode[Any]]
 ) -> Iterator[Path]:
     """Write the result file, and pictures where matplotlib is present."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.bayesian.chains import Chains
-from iirl_opt.bayesian.learner import BayesianEpisode
 from iirl_opt.files import write_text, writing
+from iirl_opt.learn.episodes import Episode
 from iirl_opt.library.bayesian import Estimate, Settings, Summary, played
 
 __all__ = ["Inference"]
@@ -43,7 +44,7 @@ class Inference:
         self.settings = settings
         self.complete = False
         self.chains: Chains | None = None
-        self.episodes: list[BayesianEpisode] = []
+        self.episodes: list[Episode[BayesianInteractiveIRL]] = []
         self.records: list[dict[str, Any]] = []
         self.total = LINES if settings.total is None else settings.total
 
@@ -81,14 +82,13 @@ class Inference:
     def _play(self) -> Iterator[str]:
         began = time.perf_counter()
         for episode in self.settings.play():
-            self.chains = episode.learner.draws  # before it counts as played: may be interrupted
+            self.chains = episode.learner.sample()  # before it counts as played: may be interrupted
             self.episodes.append(episode)
             record = {
                 "episode": episode.number,
                 "value": episode.value,
                 "regret": episode.regret,
-                self.chains.parameter: episode.learner.parameter,
-                "acceptance": float(self.chains.acceptance.mean()),
+                **episode.learner.facts(),
                 "seconds": round(time.perf_counter() - began, 4),
             }
             self.records.append(record)

@@ -10,7 +10,7 @@ environment, on Maze-Maker and on random games. The active learner is ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,33 +18,22 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.figure import Figure, Statement, document, versions
 from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.policy import random_deterministic_policy, uniform_policy
-from iirl_opt.learn.active import ActiveIRL
-from iirl_opt.learn.baselines import FixedEnvironment, MaximumEntropy, MaxMargin, RandomReward
-from iirl_opt.learn.interactive import InteractiveIRL, Learner, interact
-from iirl_opt.learn.strategies import (
-    AnalyticCentre,
-    ChebyshevCentre,
-    HitAndRunMean,
-    MeanOfVertices,
-    RewardChoice,
-)
+from iirl_opt.game.policy import random_deterministic_policy
+from iirl_opt.learn.episodes import interact
+from iirl_opt.library.learners import check_learner, make_learner
 
 __all__ = [
     "FIGURE_3",
-    "LEARNERS",
     "compare_cells",
     "compare_runs",
     "compute",
     "draw_regrets",
-    "make_learner",
     "summarise_regrets",
 ]
 
@@ -65,58 +54,6 @@ SCALES: Mapping[str, tuple[str, int, tuple[int, int, int], int]] = {
     "paper": ("maze-maker", 5, (200, 4, 4), 5),
 }
 
-CHOICES: Mapping[str, RewardChoice | None] = {
-    "algorithm-1": None,
-    "mean-of-vertices": MeanOfVertices(),
-    "chebyshev-centre": ChebyshevCentre(),
-    "analytic-centre": AnalyticCentre(),
-    "hit-and-run-mean": HitAndRunMean(),
-    "max-margin": MaxMargin(),
-    "max-entropy": MaximumEntropy(),
-    "random-reward": RandomReward(),
-}
-
-
-def _interactive(
-    choice: RewardChoice | None, game: TwoAgentMDP, seed: int, first: Array
-) -> Learner:
-    return InteractiveIRL(game, seed=seed, first=first, strategy=choice)
-
-
-def _random_ties(game: TwoAgentMDP, seed: int, first: Array) -> Learner:
-    return InteractiveIRL(game, seed=seed, first=first, leader_ties="random")
-
-
-def _active(game: TwoAgentMDP, seed: int, first: Array) -> Learner:
-    return ActiveIRL(game, seed=seed, first=first)
-
-
-# How each learner is made: from the game, a seed and the first commitment.
-LEARNERS: Mapping[str, Callable[[TwoAgentMDP, int, Array], Learner]] = {
-    "active": _active,
-    "algorithm-1-random-ties": _random_ties,
-    **{name: partial(_interactive, choice) for name, choice in CHOICES.items()},
-}
-FIXED = "-fixed"
-
-
-def make_learner(name: str, game: TwoAgentMDP, seed: int, first: Array) -> Learner:
-    """Return a learner by its name; ``-fixed`` behind it makes it see one environment only.
-
-    Raises
-    ------
-    InvalidArgument
-        There is no such learner: names those that are.
-    """
-    within = name.removesuffix(FIXED)
-    if within not in LEARNERS:
-        known = ", ".join(LEARNERS)
-        raise InvalidArgument(
-            "learner", f"is {name!r}", f"{known}, each also with {FIXED} behind it", name
-        )
-    learner = LEARNERS[within](game, seed, first)
-    return FixedEnvironment(learner) if name.endswith(FIXED) else learner
-
 
 def compute(cell: Cell) -> dict[str, Any]:
     """Return the optimal value and the regret of each episode, as a share of it."""
@@ -124,10 +61,10 @@ def compute(cell: Cell) -> dict[str, Any]:
     seed = int(cell.parameters.get("run", cell.seed))
     n_states, n_actions, _ = game.shape
     first = random_deterministic_policy(n_states, n_actions, np.random.default_rng([seed, 0]))
-    learner = make_learner(cell.method, game, seed, first)
+    learner = make_learner(cell.method, game, seed=seed, first=first)
     follower = OptimalFollower(cell.parameters.get("ties", "first"), seed)
     episodes = list(interact(learner, truth, int(cell.parameters["episodes"]), follower=follower))
-    best = episodes[0].value + episodes[0].regret
+    best = episodes[0].best
     scale = abs(best) if best else 1.0
     return {"optimal_value": best, "regrets": [episode.regret / scale for episode in episodes]}
 
@@ -164,9 +101,9 @@ def compare_cells(
     InvalidArgument
         There is no such learner, or one is named twice.
     """
-    game, _ = _game(file, 0, ((), None))
+    _game(file, 0, ((), None))
     for name in learners:
-        make_learner(name, game, 0, uniform_policy(game.n_states, game.n_leader_actions))
+        check_learner(name)
     return [
         Cell("compare", file, name, 0, {"run": seed + run, "episodes": episodes})
         for run in range(runs)

@@ -1,7 +1,7 @@
 """Proposition 1 as an experiment: where regret vanishes, where it does not, and where it cannot.
 
 A cell is one run of one learner against an optimal follower with random ties, as in the paper. On
-small random games the repaired assumption is decided first (`iirl_opt.learn.convergence`): where
+small random games the repaired assumption is decided first (`iirl_opt.learn.proposition_1`): where
 it holds, no episode has regret from some episode on, and the late commitments are optimal in
 rational arithmetic; where it fails, Algorithm 1 may keep a floor.
 
@@ -20,17 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.learning import NAMES, draw_regrets, late, make_learner
+from iirl_opt.experiments.learning import NAMES, draw_regrets, late
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.learn.convergence import convergence_condition
-from iirl_opt.learn.interactive import interact
+from iirl_opt.learn.episodes import interact
 from iirl_opt.learn.limits import indistinguishable
+from iirl_opt.learn.proposition_1 import convergence_condition
 from iirl_opt.library import read_model
+from iirl_opt.library.learners import make_learner
 
 __all__ = ["PROPOSITION_1", "compute", "judge", "summarise_runs"]
 
@@ -68,7 +69,7 @@ def compute(cell: Cell) -> dict[str, Any]:
     condition = convergence_condition(game, truth, follower)
     n_states, n_actions, _ = game.shape
     first = random_deterministic_policy(n_states, n_actions, np.random.default_rng([run, 0]))
-    learner = make_learner(cell.method, game, run, first)
+    learner = make_learner(cell.method, game, seed=run, first=first)
     episodes = list(interact(learner, truth, int(cell.parameters["episodes"]), follower=follower))
     regrets = np.array([episode.regret for episode in episodes])
     bad = np.flatnonzero(regrets > condition.regret_tolerance)

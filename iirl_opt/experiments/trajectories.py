@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.bayesian.learner import BayesianInteractiveIRL, interact_bayesian
+from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
@@ -27,6 +27,7 @@ from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.learn.episodes import interact
 
 __all__ = ["FIGURE_4", "compute", "judge"]
 
@@ -74,18 +75,16 @@ def compute(cell: Cell) -> dict[str, Any]:
         thin=cell.parameters["thin"],
         fixed=cell.method == FIXED,
     )
-    episodes = [
-        (episode.value, episode.regret)
-        for episode in interact_bayesian(
-            learner,
-            truth,
-            cell.parameters["episodes"],
-            follower=BoltzmannFollower(BETA),
-            min_length=MIN_LENGTH,
-        )
-    ]
-    best = sum(episodes[0])
-    return {"optimal_value": best, "regrets": [regret / best for _, regret in episodes]}
+    run = interact(
+        learner,
+        truth,
+        cell.parameters["episodes"],
+        follower=BoltzmannFollower(BETA),
+        min_length=MIN_LENGTH,
+    )
+    lost = {episode.number: (episode.regret, episode.best) for episode in run}
+    best = lost[1][1]
+    return {"optimal_value": best, "regrets": [regret / best for regret, _ in lost.values()]}
 
 
 @lru_cache(maxsize=4)

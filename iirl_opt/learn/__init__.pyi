@@ -1,6 +1,12 @@
 from .active import (
     ActiveIRL as ActiveIRL,
 )
+from .algorithm_1 import (
+    ContradictionWarning as ContradictionWarning,
+)
+from .algorithm_1 import (
+    InteractiveIRL as InteractiveIRL,
+)
 from .baselines import (
     FixedEnvironment as FixedEnvironment,
 )
@@ -13,29 +19,35 @@ from .baselines import (
 from .baselines import (
     RandomReward as RandomReward,
 )
-from .convergence import (
-    ConvergenceCondition as ConvergenceCondition,
+from .choices import (
+    AnalyticCentre as AnalyticCentre,
 )
-from .convergence import (
-    convergence_condition as convergence_condition,
+from .choices import (
+    ChebyshevCentre as ChebyshevCentre,
 )
-from .interactive import (
-    ContradictionWarning as ContradictionWarning,
+from .choices import (
+    Chosen as Chosen,
 )
-from .interactive import (
+from .choices import (
+    HitAndRunMean as HitAndRunMean,
+)
+from .choices import (
+    MeanOfVertices as MeanOfVertices,
+)
+from .choices import (
+    RandomVertex as RandomVertex,
+)
+from .choices import (
+    RewardChoice as RewardChoice,
+)
+from .episodes import (
     Episode as Episode,
 )
-from .interactive import (
-    InteractiveIRL as InteractiveIRL,
-)
-from .interactive import (
-    Learner as Learner,
-)
-from .interactive import (
+from .episodes import (
     interact as interact,
 )
-from .interactive import (
-    regret as regret,
+from .learner import (
+    Learner as Learner,
 )
 from .limits import (
     Distinction as Distinction,
@@ -46,26 +58,20 @@ from .limits import (
 from .limits import (
     one_answer as one_answer,
 )
-from .strategies import (
-    AnalyticCentre as AnalyticCentre,
+from .proposition_1 import (
+    ConvergenceCondition as ConvergenceCondition,
 )
-from .strategies import (
-    ChebyshevCentre as ChebyshevCentre,
+from .proposition_1 import (
+    convergence_condition as convergence_condition,
 )
-from .strategies import (
-    Chosen as Chosen,
+from .regrets import (
+    best_value as best_value,
 )
-from .strategies import (
-    HitAndRunMean as HitAndRunMean,
+from .regrets import (
+    loss as loss,
 )
-from .strategies import (
-    MeanOfVertices as MeanOfVertices,
-)
-from .strategies import (
-    RandomVertex as RandomVertex,
-)
-from .strategies import (
-    RewardChoice as RewardChoice,
+from .regrets import (
+    regret as regret,
 )
 
 __all__ = [
@@ -87,9 +93,11 @@ __all__ = [
     "RandomReward",
     "RandomVertex",
     "RewardChoice",
+    "best_value",
     "convergence_condition",
     "indistinguishable",
     "interact",
+    "loss",
     "one_answer",
     "regret",
 ]

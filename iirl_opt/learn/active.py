@@ -37,10 +37,10 @@ from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import Optimum, modified_policy_iteration
+from iirl_opt.learn.choices import SPREAD
+from iirl_opt.learn.feasible_learner import FeasibleLearner
 from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_commitment
 from iirl_opt.learn.information import Outlook, look_ahead
-from iirl_opt.learn.interactive import Learner
-from iirl_opt.learn.strategies import SPREAD
 from iirl_opt.observation import Trajectory
 from iirl_opt.rewards.centre import Centre, analytic_centre, unit_rows
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
@@ -70,10 +70,10 @@ ROUNDING = 1e-9
     feasible=FEASIBLE,
 )
 @dataclass(frozen=True, eq=False)
-class ActiveIRL(Learner):
+class ActiveIRL(FeasibleLearner):
     """A learner that pays for information while it is worth more than it costs.
 
-    Frozen; it asks and tells as `iirl_opt.InteractiveIRL` does. For state rewards (S,).
+    It asks and tells as `iirl_opt.InteractiveIRL` does. For state rewards (S,).
 
     Parameters
     ----------
@@ -138,16 +138,19 @@ class ActiveIRL(Learner):
             keep=int(HELD * self.game.n_states) + 1,
         )
 
-    @property
-    def reward(self) -> Array | None:
-        """The estimate (S,) in the simplex; None while only constants are known."""
+    def estimate(self) -> Array | None:
+        """Return the estimate (S,) in the simplex; None while only constants are known.
+
+        **Cost** arithmetic: that of the centre.
+        """
         if self.centre is None or np.ptp(self.centre.point) <= SPREAD * self.centre.point.max():
             return None
         return self.centre.point.copy()
 
     @cached_property
     def _optimum(self) -> Optimum | None:
-        return None if self.reward is None else modified_policy_iteration(self.game, self.reward)
+        reward = self.estimate()
+        return None if reward is None else modified_policy_iteration(self.game, reward)
 
     @cached_property
     def _outlook(self) -> Outlook | None:
@@ -165,20 +168,27 @@ class ActiveIRL(Learner):
         """
         return float("nan") if self._outlook is None else self._outlook.expected_regret
 
+    def mix(self) -> Indifference | None:
+        """Return the next commitment with what it mixes and costs; None before an estimate.
+
+        **Cost** arithmetic: one centre and some ten planning problems; with `delta` many LPs.
+        """
+        return self._mixed
+
     @cached_property
-    def plan(self) -> Indifference | None:
-        """The next commitment with what it mixes and what that costs; None before an estimate."""
-        if self._optimum is None or self.reward is None:
+    def _mixed(self) -> Indifference | None:
+        reward = self.estimate()
+        if self._optimum is None or reward is None:
             return None
         mixtures = cheapest_mixtures(self.game, self._optimum)
         none = mixtures.take(np.zeros(0, dtype=np.int64))
-        greedy = mixed_commitment(self.game, self.reward, self._optimum, none)
+        greedy = mixed_commitment(self.game, reward, self._optimum, none)
         if self.episode >= self.explore or not self.horizon or self._certifies(greedy.policy):
             return greedy
         assert self._outlook is not None
         horizon = self.horizon * (self.episode / self.explore) ** 2
         chosen = self._outlook.worthwhile(mixtures, horizon)
-        plan = mixed_commitment(self.game, self.reward, self._optimum, mixtures.take(chosen))
+        plan = mixed_commitment(self.game, reward, self._optimum, mixtures.take(chosen))
         return self._anything_new(plan)
 
     def _anything_new(self, plan: Indifference) -> Indifference:
@@ -191,12 +201,13 @@ class ActiveIRL(Learner):
         answered = (seen.pi1 for seen in self.known.seen if not isinstance(seen, Trajectory))
         if not any(np.array_equal(plan.policy, pi1) for pi1 in answered):
             return plan
+        reward = self.estimate()
         assert self._optimum is not None
-        assert self.reward is not None
+        assert reward is not None
         n_states, n_actions, _ = self.game.shape
         policy = self._rng().dirichlet(np.ones(n_actions), n_states)
         best = float(self.game.start @ self._optimum.values)
-        cost = best - self.game.start @ best_responses(self.game, policy, self.reward).values
+        cost = best - self.game.start @ best_responses(self.game, policy, reward).values
         if self.expected_regret <= ROUNDING * best or cost > self.explore * self.expected_regret:
             return plan
         return Indifference(policy, plan.states[:0], plan.pairs[:0], max(float(cost), 0.0))
@@ -204,9 +215,9 @@ class ActiveIRL(Learner):
     def ask(self) -> Array:
         """Return the commitment (S, A) to play in the next episode.
 
-        **Cost** arithmetic: one centre and some ten planning problems.
+        **Cost** as `mix`.
         """
-        return self._uninformed() if self.plan is None else self.plan.policy.copy()
+        return self._uninformed() if self._mixed is None else self._mixed.policy.copy()
 
     def tell(self, response: ArrayLike | Trajectory, *, pi1: ArrayLike | None = None) -> Self:
         """Return the learner that also knows this response; the old one stays as it is.

@@ -26,8 +26,8 @@ from scipy.special import logsumexp
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, RNG, checked, each, is_a
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP
-from iirl_opt.learn.interactive import Learner
-from iirl_opt.learn.strategies import Chosen, informative
+from iirl_opt.learn.choices import Chosen, informative
+from iirl_opt.learn.learner import Learner
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.solver import Solver
@@ -149,17 +149,17 @@ def soft_values(mdp: MDP, reward: Array, start: Array | None = None) -> tuple[Ar
         if np.abs(soft - values).max() <= SOFT_TOLERANCE * max(1.0, np.abs(soft).max()):
             break
         policy = np.exp(q - soft[:, None])
-        system = np.eye(mdp.n_states) - gamma * _dense(mdp.chain(policy))
+        system = np.eye(mdp.n_states) - gamma * _full(mdp.chain(policy))
         values = values + np.linalg.solve(system, soft - values)
     return soft, q
 
 
 def _visits(chain: Matrix, start: Array, discount: float) -> Array:
     """Return the discounted state visits (S,) of a chain (S, S)."""
-    return np.asarray(np.linalg.solve((np.eye(len(start)) - discount * _dense(chain)).T, start))
+    return np.asarray(np.linalg.solve((np.eye(len(start)) - discount * _full(chain)).T, start))
 
 
-def _dense(chain: Matrix) -> Array:
+def _full(chain: Matrix) -> Array:
     return np.asarray(chain.toarray() if is_sparse(chain) else chain)
 
 
@@ -174,7 +174,7 @@ class FixedEnvironment(Learner):
 
     Parameters
     ----------
-    learner : the learner within, such as `InteractiveIRL(game, strategy=MaxMargin())`.
+    learner : the learner within, such as `InteractiveIRL(game, choice=MaxMargin())`.
 
     **Source** paper, Section 6, "fixed environment".
     """
@@ -183,13 +183,16 @@ class FixedEnvironment(Learner):
     played: tuple[Observation | Trajectory, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("game", "seed", "first", "feasible", "joint"):
+        for name in ("game", "seed"):
             object.__setattr__(self, name, getattr(self.learner, name))
 
-    @property
-    def reward(self) -> Array | None:
-        """The reward that the commitments are optimal for."""
-        return self.learner.reward
+    def estimate(self) -> Array | None:
+        """Return the reward that the commitments are optimal for."""
+        return self.learner.estimate()
+
+    def facts(self) -> dict[str, float]:
+        """Return those of the learner within."""
+        return self.learner.facts()
 
     @property
     def history(self) -> tuple[Observation | Trajectory, ...]:

@@ -128,7 +128,7 @@ def mixed_commitment(
     policy, values = deterministic_policy(own, game.n_leader_actions), optimum.values
     response = optimum.actions % game.n_follower_actions
     for _ in range(ROUNDS if len(mixtures.states) else 0):
-        share, fair = _shares(game, reward, values, mixtures)
+        share, fair = _mixing_shares(game, reward, values, mixtures)
         mixtures, share = mixtures.take(fair), share[fair]
         policy = deterministic_policy(own, game.n_leader_actions)
         policy[mixtures.states, mixtures.own] = 1 - share
@@ -145,7 +145,7 @@ def mixed_commitment(
     )
 
 
-def _shares(
+def _mixing_shares(
     game: TwoAgentMDP, r: Array, values: Array, mixtures: Mixtures
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return how often a' must be played for indifference at given values, and where that works."""

@@ -34,8 +34,15 @@ from .answers import (
 from .answers import (
     verification as verification,
 )
+from .learners import (
+    LEARNERS as LEARNERS,
+)
+from .learners import (
+    make_learner as make_learner,
+)
 
 __all__ = [
+    "LEARNERS",
     "Answer",
     "Finding",
     "answer",
@@ -43,6 +50,7 @@ __all__ = [
     "find_model",
     "learn",
     "learning_answer",
+    "make_learner",
     "match",
     "program",
     "read_model",

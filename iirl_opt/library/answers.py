@@ -30,9 +30,13 @@ from iirl_opt.errors import (
     NotAProduct,
 )
 from iirl_opt.follower import OptimalFollower
-from iirl_opt.learn.interactive import Episode, InteractiveIRL, interact
+from iirl_opt.learn.episodes import Episode, interact
+from iirl_opt.learn.feasible_learner import FeasibleLearner
+from iirl_opt.learn.learner import Learner
+from iirl_opt.learn.regrets import loss
 from iirl_opt.library import bayesian
 from iirl_opt.library import schema as model
+from iirl_opt.library.learners import ALGORITHM_1, make_learner
 from iirl_opt.library.problem import Problem, Row, read_problem
 from iirl_opt.occupancy.measure import OccupancyMeasure
 from iirl_opt.rewards.affine import AffineClass
@@ -162,13 +166,17 @@ def answer(problem: Problem, *, seed: int | None = None) -> Answer:
 
 
 def learn(
-    problem: Problem, *, episodes: int | None = None, seed: int | None = None
-) -> Iterator[Episode]:
-    """Play Algorithm 1 against the file's follower, an episode at a time.
+    problem: Problem,
+    *,
+    episodes: int | None = None,
+    seed: int | None = None,
+    learner: str | None = None,
+) -> Iterator[Episode[Learner]]:
+    """Play a learner against the file's follower, an episode at a time.
 
     Parameters
     ----------
-    episodes, seed : in place of the file's own.
+    episodes, seed, learner : in place of the file's own; Algorithm 1 where neither says more.
 
     Raises
     ------
@@ -179,22 +187,23 @@ def learn(
     if not isinstance(question, model.Learning):
         raise FileProblem(problem.path, "is not learning", key="question.family")
     joint = question.rewards == "joint" or (question.rewards is None and truth.ndim == 3)
-    learner = InteractiveIRL(
+    made = make_learner(
+        ALGORITHM_1 if learner is None else learner,
         problem.game,
         seed=question.seed if seed is None else seed,
         first=problem.policy,
         joint=joint,
     )
     total = question.episodes if episodes is None else episodes
-    return interact(learner, truth, total, follower=problem.follower)
+    return interact(made, truth, total, follower=problem.follower)
 
 
-def learning_answer(problem: Problem, episodes: Sequence[Episode]) -> Answer:
-    """Return what a run of Algorithm 1 found so far."""
+def learning_answer(problem: Problem, episodes: Sequence[Episode[Learner]]) -> Answer:
+    """Return what a run of a learner found so far."""
     game, truth = problem.game, problem.need_truth()
     influence = game.influence()
     best = float(game.start @ problem.reported(commit(game, truth).values))
-    regrets = [best - float(game.start @ problem.reported(e.values)) for e in episodes]
+    regrets = [loss(best, float(game.start @ problem.reported(e.values))) for e in episodes]
     quantities = {
         "states": float(game.n_states),
         "leader_influence": influence[0],
@@ -209,9 +218,10 @@ def learning_answer(problem: Problem, episodes: Sequence[Episode]) -> Answer:
             "final_regret": regrets[-1],
             "least_regret": min(regrets),
             "total_regret": sum(regrets),
-            "rows": float(learner.known.count_rows(joint=learner.joint)),
-            "truth_feasible": float(learner.known.contains(truth)),
+            **learner.facts(),
         }
+        if isinstance(learner, FeasibleLearner):
+            quantities["truth_feasible"] = float(learner.known.contains(truth))
     return Answer(quantities, {"regrets": regrets})
 
 

@@ -19,18 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.bayesian.chains import Chains, Diagnostics
 from iirl_opt.bayesian.evidence import Evidence
 from iirl_opt.bayesian.families import (
     BoltzmannFamily,
     EpsilonGreedyFamily,
     FollowerFamily,
-)
-from iirl_opt.bayesian.learner import (
-    BayesianEpisode,
-    BayesianInteractiveIRL,
-    best_known_value,
-    interact_bayesian,
 )
 from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import (
@@ -44,12 +39,17 @@ from iirl_opt.bayesian.priors import (
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
 from iirl_opt.bayesian.sampler import RewardMove, sampling
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidValue, MissingExtra
+from iirl_opt.learn.episodes import Episode, interact
+from iirl_opt.learn.regrets import best_value
 from iirl_opt.library import schema as model
 from iirl_opt.library.problem import Problem, read_concentration
 
 __all__ = ["Estimate", "Settings", "Summary", "answer"]
 
 Array = NDArray[np.float64]
+
+# The least number of steps of a trajectory, the paper's.
+MIN_LENGTH = 2
 
 # A share of the constant reward that is worth a sentence.
 SHARE = 0.01
@@ -289,17 +289,17 @@ class Settings:
     def best(self) -> float:
         """The value of the best commitment known for the true reward and the file's follower."""
         problem = self.problem
-        return best_known_value(problem.game, problem.need_truth(), problem.follower)
+        return best_value(problem.game, problem.need_truth(), problem.follower)
 
-    def play(self) -> Iterator[BayesianEpisode]:
+    def play(self) -> Iterator[Episode[BayesianInteractiveIRL]]:
         """Play the episodes against the file's follower, one at a time."""
         assert self.total is not None
-        run = interact_bayesian(
+        run = interact(
             self.learner,
             self.problem.need_truth(),
             self.total,
             follower=self.problem.follower,
-            partial=self.question.sees == "trajectory",
+            min_length=MIN_LENGTH if self.question.sees == "trajectory" else None,
             best=self.best,
         )
         with self.blaming("question"):
@@ -444,14 +444,14 @@ def answer(problem: Problem, *, seed: int | None = None) -> tuple[dict[str, floa
 
 
 def played(
-    settings: Settings, episodes: Sequence[BayesianEpisode]
+    settings: Settings, episodes: Sequence[Episode[BayesianInteractiveIRL]]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return what the episodes played so far came to."""
     regrets = [episode.regret for episode in episodes]
     quantities = {"best_known_value": settings.best, "episodes": float(len(regrets))}
     if not episodes:
         return quantities, {"regrets": regrets}
-    summary = settings.summary(episodes[-1].learner.draws)
+    summary = settings.summary(episodes[-1].learner.sample())
     quantities |= {
         "first_regret": regrets[0],
         "final_regret": regrets[-1],

@@ -94,7 +94,7 @@ class ViolatedRow(NamedTuple):
 
     Attributes
     ----------
-    episode : counted from 0.
+    episode : counted from 1.
     state : label.
     action : the follower action that would have been better, or (when tied) is worse than played.
     slack : by how much; in the unit of the values.
@@ -114,7 +114,8 @@ class DistinctRows(NamedTuple):
     Attributes
     ----------
     rows : shape (m, S).
-    episode, state, action : shape (m,): where each row comes from; the first of those that agree.
+    episode, state, action : positions from 0, shape (m,): where each row comes from; the first of
+        those that agree.
         The row says that `action` is not better in `state` than the response of `episode`.
     ties : shape (k, S), of actions that were played beside others.
     tie_episode, tie_state, tie_action : shape (k,).
@@ -444,7 +445,7 @@ class FeasibleRewards(RewardSet):
         order = np.argsort(-slack[wrong].astype(float), kind="stable")
         states, actions = self.game.states, self.game.follower_actions
         return tuple(
-            ViolatedRow(int(t), states[s], actions[b], float(slack[t, s, b]))
+            ViolatedRow(int(t) + 1, states[s], actions[b], float(slack[t, s, b]))
             for t, s, b in np.argwhere(wrong)[order]
         )
 
@@ -770,6 +771,7 @@ class FeasibleRewards(RewardSet):
 
         The answer is minimal: without any one of them some non-constant reward explains the rest.
         Unless the set is `exact`, None is no proof that there are no such episodes.
+        Counted from 1.
 
         **Cost** at most two LPs an episode.
         """
@@ -781,7 +783,7 @@ class FeasibleRewards(RewardSet):
             subset = FeasibleRewards(self.game, tuple(self.episodes[i] for i in fewer))
             if not subset.is_informative(solver=solver):
                 kept = fewer
-        return tuple(kept)
+        return tuple(t + 1 for t in kept)
 
     def _is_joint(self, r: cp.Expression) -> bool:
         shapes = {(self.game.n_states,): False, (self.game.n_states, self.game.n_choices): True}

@@ -255,7 +255,7 @@ class VerificationReport:
         missing = np.argwhere((self._gaps == 0) & ~played)
         if self.observation.whole and len(missing):
             s, b = missing[0]
-            left_out = ViolatedRow(0, mdp.states[s], mdp.actions[b], 0.0)
+            left_out = ViolatedRow(1, mdp.states[s], mdp.actions[b], 0.0)
             return _refuted(left_out, "optimal under the hypothesis but not in the set")
         signs = Signs(self.environment, self.observation)
         if signs.only_class:
@@ -274,7 +274,7 @@ class VerificationReport:
             size = self.exact.spread or Fraction(1)
             return wrong[0]._replace(slack=float(as_reals(Fraction(wrong[0].slack) * size)))
         mdp, gap = self.environment.mdp, float(as_reals(self._gaps[s, b]))
-        return ViolatedRow(0, mdp.states[s], mdp.actions[b], gap)
+        return ViolatedRow(1, mdp.states[s], mdp.actions[b], gap)
 
 
 def _refuted(violation: ViolatedRow, how: str) -> _Judgement:

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
+from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.bayesian.families import EpsilonGreedyFamily
-from iirl_opt.bayesian.learner import (
-    BayesianInteractiveIRL,
-    best_known_value,
-    interact_bayesian,
-    plan_commitment,
-)
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.commitment.value_iteration import approximate_value_iteration
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
@@ -17,6 +12,8 @@ from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
+from iirl_opt.learn.episodes import interact
+from iirl_opt.learn.regrets import best_value, plan_for
 from iirl_opt.observation import sample_trajectory
 
 GAME, TRUTH = random_game(5, 2, 2, seed=6)
@@ -46,8 +43,8 @@ def test_the_first_commitment_is_deterministic_random_or_given():
 
 def test_it_commits_by_algorithm_2_under_the_posterior_means():
     some = told(learner())
-    np.testing.assert_allclose(some.reward, some.draws.rewards.mean(axis=(0, 1)))
-    problem = CommitmentProblem(GAME, some.reward, BoltzmannFollower(some.parameter))
+    np.testing.assert_allclose(some.estimate(), some.sample().rewards.mean(axis=(0, 1)))
+    problem = CommitmentProblem(GAME, some.estimate(), BoltzmannFollower(some.estimate_parameter()))
     np.testing.assert_array_equal(some.ask(), approximate_value_iteration(problem).policy)
 
 
@@ -58,13 +55,13 @@ def test_a_learner_is_frozen_and_asks_the_same_again():
     assert (old.episode, new.episode) == (1, 2)
     np.testing.assert_array_equal(old.ask(), pi1)
     again = told(learner(seed=3), 2)
-    np.testing.assert_array_equal(again.draws.rewards, new.draws.rewards)
+    np.testing.assert_array_equal(again.sample().rewards, new.sample().rewards)
 
 
 def test_chains_start_where_those_of_the_last_episode_ended():
     old = told(learner(chains=2), 1)
     new = told(old, 1)
-    for (r, beta), (s, theta) in zip(new.start, old.draws.last, strict=True):
+    for (r, beta), (s, theta) in zip(new.start, old.sample().last, strict=True):
         np.testing.assert_array_equal(r, s)
         assert beta == theta
 
@@ -89,16 +86,16 @@ def test_trajectories_and_responses_can_be_told():
 
 def test_thompson_sampling_plans_for_one_of_the_draws():
     some = told(learner(choose="thompson"), 1)
-    r, beta = some.draws.pick(np.random.default_rng([0, 1, 1]))
-    np.testing.assert_array_equal(some.ask(), plan_commitment(GAME, r, BoltzmannFollower(beta)))
+    r, beta = some.sample().pick(np.random.default_rng([0, 1, 1]))
+    np.testing.assert_array_equal(some.ask(), plan_for(GAME, r, BoltzmannFollower(beta)))
 
 
 def test_the_value_choice_is_no_worse_on_its_draws_than_the_mean():
     mean, value = told(learner(), 1), told(learner(choose="value", candidates=6), 1)
     rng = np.random.default_rng([0, 1, 1])
     for _ in range(6):
-        value.draws.pick(rng)
-    believed = [value.draws.pick(rng) for _ in range(6)]
+        value.sample().pick(rng)
+    believed = [value.sample().pick(rng) for _ in range(6)]
 
     def worth(pi1):
         total = 0.0
@@ -115,21 +112,21 @@ def test_the_fixed_environment_commits_to_the_same_and_learns_all_the_same():
     np.testing.assert_array_equal(some.ask(), learner().ask())
     assert len(some.known.commitments) == 1
     assert some.known.episodes == 3
-    expected = plan_commitment(GAME, some.reward, BoltzmannFollower(some.parameter))
-    np.testing.assert_array_equal(some.commitment, expected)
+    expected = plan_for(GAME, some.estimate(), BoltzmannFollower(some.estimate_parameter()))
+    np.testing.assert_array_equal(some.plan(), expected)
 
 
 def test_normalised_means_are_those_of_normalised_draws():
     some = told(learner(normalise="min"), 1)
-    np.testing.assert_allclose(some.reward, some.draws.normalised("min").mean_reward)
-    assert (some.draws.rewards.min(axis=-1) > 0).any()
+    np.testing.assert_allclose(some.estimate(), some.sample().normalised("min").mean_reward)
+    assert (some.sample().rewards.min(axis=-1) > 0).any()
 
 
 def test_other_families_are_planned_for_by_their_own_followers():
     some = told(learner(family=EpsilonGreedyFamily()), 1)
-    assert 0 <= some.parameter <= 1
-    follower = EpsilonGreedyFollower(some.parameter, ties="mix")
-    np.testing.assert_array_equal(some.ask(), plan_commitment(GAME, some.reward, follower))
+    assert 0 <= some.estimate_parameter() <= 1
+    follower = EpsilonGreedyFollower(some.estimate_parameter(), ties="mix")
+    np.testing.assert_array_equal(some.ask(), plan_for(GAME, some.estimate(), follower))
 
 
 @pytest.mark.parametrize("wrong", [{"choose": "best"}, {"normalise": "max"}, {"candidates": 0}])
@@ -142,11 +139,11 @@ def test_options_that_do_not_exist_are_refused(wrong):
 
 
 def test_a_run_yields_episodes_with_true_values():
-    run = list(interact_bayesian(learner(), TRUTH, 3, follower=PARTNER))
+    run = list(interact(learner(), TRUTH, 3, follower=PARTNER, min_length=2))
     assert [e.number for e in run] == [1, 2, 3]
-    best = best_known_value(GAME, TRUTH, PARTNER)
+    best = best_value(GAME, TRUTH, PARTNER)
     for episode, steps in zip(run, run[-1].learner.history, strict=True):
-        np.testing.assert_array_equal(episode.commitment, steps.pi1)
+        np.testing.assert_array_equal(episode.plan, steps.pi1)
         response = PARTNER.respond(GAME, steps.pi1, TRUTH)
         value = GAME.start @ evaluate(GAME, TRUTH, (steps.pi1, response))
         assert episode.value == pytest.approx(value)
@@ -154,14 +151,14 @@ def test_a_run_yields_episodes_with_true_values():
 
 
 def test_a_run_goes_on_where_it_was_left():
-    whole = [e.regret for e in interact_bayesian(learner(), TRUTH, 3, partial=False)]
-    *_, half = interact_bayesian(learner(), TRUTH, 2, partial=False)
-    rest = [e.regret for e in interact_bayesian(half.learner, TRUTH, 3, partial=False)]
+    whole = [e.regret for e in interact(learner(), TRUTH, 3, follower=PARTNER)]
+    *_, half = interact(learner(), TRUTH, 2, follower=PARTNER)
+    rest = [e.regret for e in interact(half.learner, TRUTH, 3, follower=PARTNER)]
     assert rest == whole[2:]
 
 
 def test_the_best_known_value_is_beaten_by_no_random_commitment():
-    best = best_known_value(GAME, TRUTH, PARTNER)
+    best = best_value(GAME, TRUTH, PARTNER)
     rng = np.random.default_rng(7)
     for _ in range(30):
         pi1 = random_deterministic_policy(5, 2, rng)
@@ -172,5 +169,5 @@ def test_the_best_known_value_is_beaten_by_no_random_commitment():
 def test_regret_goes_away_where_the_follower_is_seen_well():
     pytest.importorskip("numba")
     some = learner(seed=5, proposals=4000, thin=20, chains=2, fast=None)
-    run = list(interact_bayesian(some, TRUTH, 8, follower=PARTNER, min_length=150))
-    assert np.mean([e.regret for e in run[-3:]]) < 0.02 * best_known_value(GAME, TRUTH, PARTNER)
+    run = list(interact(some, TRUTH, 8, follower=PARTNER, min_length=150))
+    assert np.mean([e.regret for e in run[-3:]]) < 0.02 * best_value(GAME, TRUTH, PARTNER)

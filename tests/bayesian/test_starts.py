@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from iirl_opt.bayesian import engine
+from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.bayesian.evidence import Evidence
 from iirl_opt.bayesian.families import BoltzmannFamily, EpsilonGreedyFamily
-from iirl_opt.bayesian.learner import BayesianInteractiveIRL
 from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.bayesian.proposals import (
@@ -197,12 +197,12 @@ def test_a_learner_forgets_ends_of_chains_that_the_newest_episode_rules_out():
         GAME, family=NEVER[0], parameter_prior=NEVER[1], proposals=20, thin=1, fast=False, move=MOVE
     )
     learner = learner.tell(record_trajectory(GAME, ALONE, [(0, 0, 1)]))
-    r, _ = learner.draws.last[0]
+    r, _ = learner.sample().last[0]
     other = 0 if r[2] > r[0] else 1  # not what the last draw has the follower do in b
     learner = learner.tell(record_trajectory(GAME, ALONE, [(1, 0, other)]))
     assert learner.start is not None
     assert not np.isfinite(learner.posterior.log_density(*learner.start[0]))
-    assert np.isfinite(learner.draws.log_posterior).all()
+    assert np.isfinite(learner.sample().log_posterior).all()
 
 
 # Narrow priors

@@ -6,7 +6,6 @@ import pytest
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.experiments.learning import (
     FIGURE_3,
-    LEARNERS,
     compare_cells,
     compare_runs,
     compute,
@@ -14,6 +13,7 @@ from iirl_opt.experiments.learning import (
     summarise_regrets,
 )
 from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.library import LEARNERS
 
 
 @pytest.mark.parametrize("name", [*LEARNERS, "active-fixed", "algorithm-1-fixed"])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from iirl_opt.bayesian import engine
-from iirl_opt.bayesian.learner import best_known_value
 from iirl_opt.errors import MissingExtra
 from iirl_opt.experiments import posterior, trajectories
 from iirl_opt.experiments.posterior import ALONE, CONTROL, ENVIRONMENTS, FIGURE_1, TOGETHER
@@ -20,6 +19,7 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, introductory_game, introductory_mazes
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
+from iirl_opt.learn.regrets import best_value
 
 GOAL = 3
 
@@ -201,7 +201,7 @@ def test_regrets_begin_with_what_the_first_commitment_loses() -> None:
     assert values == trajectories.compute(cell)
     game, truth = random_game(6, 3, 2, 2)
     follower = BoltzmannFollower(10.0)
-    best = best_known_value(game, truth, follower)
+    best = best_value(game, truth, follower)
     first = random_deterministic_policy(6, 3, np.random.default_rng([2, 0, 1]))
     response = follower.respond(game, first, truth)
     lost = best - float(game.start @ evaluate(game, truth, (first, response)))

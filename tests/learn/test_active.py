@@ -16,7 +16,8 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate, modified_policy_iteration
 from iirl_opt.learn.active import ActiveIRL
-from iirl_opt.learn.interactive import InteractiveIRL, interact
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.episodes import interact
 from iirl_opt.observation import sample_trajectory
 
 
@@ -58,9 +59,9 @@ def test_the_truth_stays_feasible_and_the_estimate_lies_in_the_simplex(run):
     game, truth, learner = run
     assert learner.known.contains(truth)
     assert game.check_leader_policy(learner.ask()).shape == game.shape[:2]
-    if learner.reward is not None:
-        assert learner.reward.min() > 0
-        assert learner.reward.sum() == pytest.approx(1)
+    if learner.estimate() is not None:
+        assert learner.estimate().min() > 0
+        assert learner.estimate().sum() == pytest.approx(1)
         # Flat sets are met within about the reciprocal of the price.
         assert learner.centre.slack.max() < 1e-5
 
@@ -74,7 +75,7 @@ def test_the_same_learner_always_asks_the_same(run):
 
 def costs(learner):
     """What the next commitment loses under the estimate, by planning alone."""
-    game, r = learner.game, learner.reward
+    game, r = learner.game, learner.estimate()
     best = game.start @ modified_policy_iteration(game, r).values
     return float(best - game.start @ best_responses(game, learner.ask(), r).values)
 
@@ -83,17 +84,17 @@ def costs(learner):
 def test_the_commitment_costs_what_the_plan_says(seed):
     game, truth = random_game(12, 3, 3, seed)
     learner = played(game, truth, 4, horizon=1e4)
-    assert costs(learner) == pytest.approx(learner.plan.cost, abs=1e-9)
-    assert learner.plan.cost > 0
-    assert len(learner.plan.states) > 0
-    assert learner.stop().plan.cost == pytest.approx(0, abs=1e-9)
+    assert costs(learner) == pytest.approx(learner.mix().cost, abs=1e-9)
+    assert learner.mix().cost > 0
+    assert len(learner.mix().states) > 0
+    assert learner.stop().mix().cost == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_longer_horizons_pay_more_for_mixtures(seed):
     game, truth = random_game(12, 3, 3, seed)
     learner = played(game, truth, 6)
-    paid = [replace(learner, horizon=h).plan.cost for h in (0.0, 1.0, 1e2, 1e6)]
+    paid = [replace(learner, horizon=h).mix().cost for h in (0.0, 1.0, 1e2, 1e6)]
     assert paid[0] == pytest.approx(0, abs=1e-9)
     assert paid[-1] > paid[0]
     assert max(paid) == paid[-1]
@@ -119,7 +120,7 @@ def test_after_explore_episodes_it_is_greedy_for_good():
     learner = ActiveIRL(game, explore=6)
     greedy = []
     for episode in interact(learner, truth, 10):
-        if learner.reward is not None:
+        if learner.estimate() is not None:
             greedy.append((learner.episode, is_greedy(learner)))
         learner = episode.learner
     assert all(held for number, held in greedy if number >= 6)
@@ -140,7 +141,9 @@ def test_it_ends_far_below_algorithm_1():
 def is_random(learner):
     """Whether the next commitment mixes though the plan ties no answers."""
     return (
-        learner.plan is not None and not learner.plan.states.size and learner.ask().max(1).min() < 1
+        learner.mix() is not None
+        and not learner.mix().states.size
+        and learner.ask().max(1).min() < 1
     )
 
 
@@ -157,8 +160,8 @@ def test_where_its_plan_was_answered_before_it_plays_at_random_if_that_is_worth_
     assert random
     for one in random:
         assert one.episode < one.explore
-        assert costs(one) == pytest.approx(one.plan.cost, abs=1e-9)
-        assert one.plan.cost <= one.explore * one.expected_regret
+        assert costs(one) == pytest.approx(one.mix().cost, abs=1e-9)
+        assert one.mix().cost <= one.explore * one.expected_regret
         assert is_greedy(one.stop())
         assert any(np.array_equal(one.stop().ask(), seen.pi1) for seen in one.history)
     greedy, _ = run(ActiveIRL(game, horizon=0.0), truth, 30)
@@ -169,7 +172,7 @@ def test_nothing_can_be_learnt_where_every_answer_is_the_same():
     # Both states are reached whatever the follower does: no commitment tells rewards apart.
     game = TwoAgentMDP(np.full((2, 2, 2, 2), 1, dtype=int), "9/10")
     learner = played(game, [1.0, 0.0], 5)
-    assert learner.reward is None
+    assert learner.estimate() is None
     assert learner.known.count_rows() == 0
 
 
@@ -183,7 +186,7 @@ def test_a_repeated_episode_brings_no_rows_and_keeps_the_very_same_centre(ties):
     twice = once.tell(response, pi1=pi1)
     assert len(twice._rows) == len(once._rows) > 0
     assert twice.centre is once.centre
-    assert np.array_equal(twice.reward, once.reward)
+    assert np.array_equal(twice.estimate(), once.estimate())
     assert twice.episode == 2
 
 
@@ -205,7 +208,7 @@ def test_a_contradicting_response_is_outweighed_by_the_others():
         told = -truth if t == 2 else truth
         learner = learner.tell(OptimalFollower().respond(game, learner.ask(), told))
     assert not learner.known.contains(truth)
-    assert np.corrcoef(learner.reward, truth)[0, 1] > 0
+    assert np.corrcoef(learner.estimate(), truth)[0, 1] > 0
 
 
 def true_regret(game, truth, pi1):
@@ -268,7 +271,7 @@ def test_trajectories_teach_from_nothing_and_as_a_start(seed):
     learner = watched(game, truth, "first", 10, 5)
     assert len(learner._rows)
     assert (learner._rows @ unit(truth)).min() > -1e-8
-    assert learner.reward is not None
+    assert learner.estimate() is not None
     other = ActiveIRL(game, feasible=learner.known)
     assert other.episode == 5
     assert len(other._rows)
@@ -332,7 +335,7 @@ def test_discounts_at_both_ends(discount):
     game, truth = random_game(5, 2, 2, 2, discount=discount)
     learner = played(game, truth, 6)
     assert learner.known.contains(truth)
-    assert (learner.reward is None) == (not discount)
+    assert (learner.estimate() is None) == (not discount)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.baselines import (
     FixedEnvironment,
     MaximumEntropy,
@@ -15,7 +16,7 @@ from iirl_opt.learn.baselines import (
     RandomReward,
     soft_values,
 )
-from iirl_opt.learn.interactive import InteractiveIRL, interact
+from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.feasible import FeasibleRewards
 
 
@@ -83,14 +84,14 @@ def test_a_random_reward_looks_at_nothing():
 
 def test_in_a_fixed_environment_only_the_first_answer_teaches():
     game, truth = random_game(8, 3, 3, 2)
-    learner = FixedEnvironment(InteractiveIRL(game, strategy=MaxMargin()))
+    learner = FixedEnvironment(InteractiveIRL(game, choice=MaxMargin()))
     episodes = list(interact(learner, truth, 4))
     last = episodes[-1].learner
-    assert len(last.known.episodes) == 1
+    assert len(last.learner.known.episodes) == 1
     assert len(last.history) == 4 == last.episode
-    assert last.known.contains(truth)
+    assert last.learner.known.contains(truth)
     plays = [o.pi1 for o in last.history]
     assert np.array_equal(plays[1], plays[2])
     assert np.array_equal(plays[2], plays[3])
     assert episodes[1].regret == episodes[3].regret
-    assert np.array_equal(last.reward, episodes[0].learner.reward)
+    assert np.array_equal(last.estimate(), episodes[0].learner.estimate())

@@ -15,9 +15,10 @@ from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate, modified_policy_iteration
-from iirl_opt.learn.convergence import convergence_condition
-from iirl_opt.learn.interactive import InteractiveIRL, interact
-from iirl_opt.learn.strategies import MeanOfVertices
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.choices import MeanOfVertices
+from iirl_opt.learn.episodes import interact
+from iirl_opt.learn.proposition_1 import convergence_condition
 from iirl_opt.library import read_model
 from iirl_opt.testing import games, rewards
 
@@ -157,7 +158,7 @@ def test_where_it_holds_each_suboptimal_commitment_is_played_once_at_most(seed, 
     if not condition:
         return
     learners = [
-        InteractiveIRL(game, seed=seed, strategy=strategy) for strategy in (None, MeanOfVertices(2))
+        InteractiveIRL(game, seed=seed, choice=choice) for choice in (None, MeanOfVertices(2))
     ]
     for learner in learners:
         run = list(interact(learner, truth, 7, follower=follower))

@@ -18,7 +18,9 @@ from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, uniform_policy
 from iirl_opt.game.values import evaluate, policy_iteration
-from iirl_opt.learn.interactive import ContradictionWarning, InteractiveIRL, interact, regret
+from iirl_opt.learn.algorithm_1 import ContradictionWarning, InteractiveIRL
+from iirl_opt.learn.episodes import interact
+from iirl_opt.learn.regrets import regret
 from iirl_opt.rewards.domains import RewardBox
 
 TIES = st.sampled_from(["first", "last", "random", "mix", "all"])
@@ -51,24 +53,24 @@ def runs(draw, *, joint=None):
 # What every episode keeps.
 
 
-@pytest.mark.filterwarnings("ignore::iirl_opt.learn.interactive.ContradictionWarning")
+@pytest.mark.filterwarnings("ignore::iirl_opt.learn.algorithm_1.ContradictionWarning")
 @given(run=runs())
 def test_the_truth_stays_feasible_and_so_is_the_estimate(run):
     _, truth, learner = run
     assert learner.known.contains(truth)
-    if learner.reward is not None:
-        assert learner.reward.shape == truth.shape
-        assert learner.known.contains(learner.reward, tolerance=1e-7)
-        assert learner.reward.min() >= -1e-9
-        assert learner.reward.sum() == pytest.approx(1)
-        assert np.ptp(learner.reward) > 0
+    if learner.estimate() is not None:
+        assert learner.estimate().shape == truth.shape
+        assert learner.known.contains(learner.estimate(), tolerance=1e-7)
+        assert learner.estimate().min() >= -1e-9
+        assert learner.estimate().sum() == pytest.approx(1)
+        assert np.ptp(learner.estimate()) > 0
 
 
 @given(run=runs())
 def test_the_estimate_is_proved_optimal_for_its_objective(run):
     _, _, learner = run
-    if learner.estimate is not None:
-        found = learner.estimate.evidence
+    if learner.choose() is not None:
+        found = learner.choose().evidence
         objective = objective_of(learner)
         assert_kkt(learner.known.problem(objective), found.solved)
         assert found.value == pytest.approx(np.sum(objective * found.reward), abs=1e-9)
@@ -77,10 +79,10 @@ def test_the_estimate_is_proved_optimal_for_its_objective(run):
 @given(run=runs())
 def test_the_commitment_is_optimal_for_the_estimate(run):
     game, _, learner = run
-    if learner.reward is None:
+    if learner.estimate() is None:
         return
-    values = best_responses(game, learner.ask(), learner.reward).values
-    best = policy_iteration(game, learner.reward).values
+    values = best_responses(game, learner.ask(), learner.estimate()).values
+    best = policy_iteration(game, learner.estimate()).values
     assert values == pytest.approx(best, abs=1e-8)
 
 
@@ -121,7 +123,7 @@ def test_nothing_that_a_caller_does_to_an_answer_changes_the_learner():
     later = learner.tell(OptimalFollower().respond(game, learner.ask(), truth))
     asked = later.ask()
     later.ask()[:] = 0
-    later.reward[:] = 0
+    later.estimate()[:] = 0
     assert np.array_equal(later.ask(), asked)
     with pytest.raises(AttributeError):
         learner.seed = 3
@@ -131,7 +133,7 @@ def test_seeds_ask_for_different_first_commitments():
     game, _ = random_game(6, 3, 2, seed=0)
     asked = {InteractiveIRL(game, seed=seed).ask().tobytes() for seed in range(10)}
     assert len(asked) > 5
-    assert InteractiveIRL(game).reward is None
+    assert InteractiveIRL(game).estimate() is None
     assert InteractiveIRL(game).episode == 0
 
 
@@ -201,14 +203,14 @@ def test_a_person_can_be_the_partner():
     learner = learner.tell(game.follower_policy(answers))
     assert learner.known.contains([0.0, 1.0])
     assert not learner.known.contains([1.0, 0.0])
-    assert learner.reward == pytest.approx([0, 1], abs=1e-8)
+    assert learner.estimate() == pytest.approx([0, 1], abs=1e-8)
     assert learner.ask()[0].tolist() == [1, 0]
     # A whim that contradicts the first answer leaves the constants: the learner goes on.
     learner = learner.tell(
         game.follower_policy({"*": "stay"}), pi1=game.leader_policy({"*": "open"})
     )
-    with pytest.warns(ContradictionWarning, match="episodes 0, 1"):
-        assert learner.reward is None
+    with pytest.warns(ContradictionWarning, match="episodes 1, 2"):
+        assert learner.estimate() is None
     assert learner.tell(game.follower_policy(answers)).episode == 3
 
 
@@ -218,13 +220,13 @@ def test_a_mask_of_the_whole_optimal_set_teaches_more_than_one_of_its_policies()
     learner = InteractiveIRL(swap)
     one = learner.tell([[1.0, 0.0], [0.0, 1.0]])
     every = learner.tell(np.ones((2, 2), dtype=bool))
-    assert one.reward == pytest.approx([1, 0], abs=1e-8)
+    assert one.estimate() == pytest.approx([1, 0], abs=1e-8)
     with pytest.warns(ContradictionWarning):
-        assert every.reward is None
-    assert every.estimate is None
+        assert every.estimate() is None
+    assert every.choose() is None
 
 
-@pytest.mark.filterwarnings("ignore::iirl_opt.learn.interactive.ContradictionWarning")
+@pytest.mark.filterwarnings("ignore::iirl_opt.learn.algorithm_1.ContradictionWarning")
 def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitments():
     swap = np.array([[[[1, 0], [0, 1]]] * 2, [[[0, 1], [1, 0]]] * 2])
     learner = InteractiveIRL(TwoAgentMDP(swap, "1/2"), seed=1)
@@ -234,11 +236,11 @@ def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitme
         assert ((pi1 == 0) | (pi1 == 1)).all()
         asked.add(pi1.tobytes())
         learner = learner.tell(np.ones((2, 2), dtype=bool))
-        assert learner.reward is None
+        assert learner.estimate() is None
     assert len(asked) > 1
     single = TwoAgentMDP([[[[1], [1]], [[1], [1]]]], "9/10")
     runs = list(interact(InteractiveIRL(single), [1.0], 2))
-    assert [episode.learner.reward for episode in runs] == [None] * 2
+    assert [episode.learner.estimate() for episode in runs] == [None] * 2
     assert [episode.regret for episode in runs] == pytest.approx([0] * 2)
 
 
@@ -246,7 +248,7 @@ def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitme
 def test_the_domain_holds_every_estimate(domain):
     game, truth = random_game(5, 2, 2, seed=3)
     for episode in interact(InteractiveIRL(game, domain=domain), truth, 3):
-        r = episode.learner.reward
+        r = episode.learner.estimate()
         if domain is None:
             assert r.sum() == pytest.approx(1)
         else:
@@ -285,7 +287,7 @@ def test_a_run_says_what_ask_and_tell_say():
         last = episode.learner.history[-1]
         assert episode.number == number == episode.learner.episode
         assert np.array_equal(last.pi1, pi1)
-        assert np.array_equal(episode.learner.reward, learner.reward)
+        assert np.array_equal(episode.learner.estimate(), learner.estimate())
         assert episode.values == pytest.approx(evaluate(game, truth, (last.pi1, last.pi2)))
         assert episode.value == pytest.approx(game.start @ episode.values)
         assert episode.regret == pytest.approx(commit(game, truth).value - episode.value)
@@ -334,18 +336,18 @@ def test_a_joint_truth_is_learned_as_a_joint_reward():
     truth = np.random.default_rng(6).uniform(size=game.shape)
     for episode in interact(InteractiveIRL(game, joint=True), truth, 4):
         learner = episode.learner
-        assert learner.reward.shape == game.shape
-        assert learner.known.contains(learner.reward, tolerance=1e-7)
+        assert learner.estimate().shape == game.shape
+        assert learner.known.contains(learner.estimate(), tolerance=1e-7)
         assert learner.known.contains(truth)
         assert episode.regret >= -1e-9
 
 
 def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_run_ends():
     game, truth = random_game(4, 2, 2, seed=7)
-    with pytest.warns(ContradictionWarning, match="episodes 0 "):
+    with pytest.warns(ContradictionWarning, match="episodes 1 "):
         run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
     # A full support says that every action is optimal, which only constants explain here.
-    assert [episode.learner.reward for episode in run] == [None] * 3
+    assert [episode.learner.estimate() for episode in run] == [None] * 3
 
 
 @pytest.mark.parametrize("bad", [[1.0], [np.nan] * 4])
@@ -401,7 +403,7 @@ def test_on_a_maze_the_feasible_set_shrinks_and_never_loses_the_truth():
     for episode in interact(InteractiveIRL(game, seed=0), truth, 5):
         known = episode.learner.known
         assert known.contains(truth)
-        assert known.contains(episode.learner.reward, tolerance=1e-7)
+        assert known.contains(episode.learner.estimate(), tolerance=1e-7)
         assert episode.regret >= -1e-9
         found = known.maximise(objective)
         assert_kkt(known.problem(objective), found.solved)

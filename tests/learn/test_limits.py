@@ -17,7 +17,8 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.active import ActiveIRL
-from iirl_opt.learn.interactive import InteractiveIRL, interact
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.episodes import interact
 from iirl_opt.learn.limits import _Forms, indistinguishable, least_on_simplex, one_answer
 from iirl_opt.library import read_model
 from iirl_opt.testing import games, policies, rewards

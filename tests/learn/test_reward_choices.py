@@ -10,14 +10,15 @@ from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
-from iirl_opt.learn.interactive import InteractiveIRL, interact
-from iirl_opt.learn.strategies import (
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.choices import (
     AnalyticCentre,
     ChebyshevCentre,
     HitAndRunMean,
     MeanOfVertices,
     RandomVertex,
 )
+from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.domains import RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
 
@@ -100,17 +101,17 @@ def test_no_point_at_all_is_refused(kind):
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: type(c).__name__)
 def test_a_learner_plays_what_is_optimal_for_its_choice(choice):
     game, truth = random_game(6, 2, 2, 7)
-    for episode in interact(InteractiveIRL(game, strategy=choice), truth, 3):
+    for episode in interact(InteractiveIRL(game, choice=choice), truth, 3):
         learner = episode.learner
     assert learner.known.contains(truth)
     expected = choice.choose(learner.known, np.random.default_rng([0, 3])).reward
-    assert learner.reward == pytest.approx(expected)
+    assert learner.estimate() == pytest.approx(expected)
 
 
 def test_the_printed_choice_is_the_default():
     game, truth = random_game(6, 2, 2, 7)
     plain = [e.regret for e in interact(InteractiveIRL(game), truth, 4)]
-    named = [e.regret for e in interact(InteractiveIRL(game, strategy=RandomVertex()), truth, 4)]
+    named = [e.regret for e in interact(InteractiveIRL(game, choice=RandomVertex()), truth, 4)]
     assert plain == named
 
 
@@ -126,7 +127,7 @@ def test_random_ties_of_the_leader_are_optimal_for_the_estimate_too():
 
 def test_what_does_not_fit_together_is_refused():
     game, _ = random_game(3, 2, 2, 0)
-    with pytest.raises(InvalidArgument, match="strategy"):
-        InteractiveIRL(game, strategy=RandomVertex(), domain=RewardSimplex())
+    with pytest.raises(InvalidArgument, match="choice"):
+        InteractiveIRL(game, choice=RandomVertex(), domain=RewardSimplex())
     with pytest.raises(InvalidArgument, match="leader_ties"):
         InteractiveIRL(game, leader_ties="last")

@@ -19,7 +19,8 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
-from iirl_opt.learn.interactive import InteractiveIRL, interact
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
@@ -236,8 +237,8 @@ def test_thirty_episodes_of_algorithm_1_stay_feasible_for_the_truth():
     *_, last = interact(InteractiveIRL(game, seed=1), truth, 30)
     known = last.learner.known
     assert known.contains(truth)
-    assert known.contains(last.learner.reward, tolerance=1e-8)
-    assert last.learner.reward.sum() == pytest.approx(1)
+    assert known.contains(last.learner.estimate(), tolerance=1e-8)
+    assert last.learner.estimate().sum() == pytest.approx(1)
 
 
 def test_a_set_without_an_episode_is_the_whole_domain():

@@ -261,7 +261,7 @@ def test_contradicting_episodes_are_named_and_no_others() -> None:
     feasible = feasible.observe(always, right).observe(always, left).observe(always, right)
     conflict = feasible.explain_infeasibility()
     assert conflict is not None
-    assert 2 in conflict
+    assert 3 in conflict
     assert len(conflict) == 2
     with pytest.raises(OnlyConstantRewards):
         feasible.random_vertex(np.random.default_rng(0))

@@ -320,11 +320,11 @@ def test_a_violation_names_episode_state_action_and_gap():
     )  # goes, then stays
     # r = (0, 1): going is worth γ/(1−γ) = 1 and staying nothing.
     (wrong,) = feasible.violations([0.0, 1.0])
-    assert (wrong.episode, wrong.state, wrong.action) == (1, "hall", "go")
+    assert (wrong.episode, wrong.state, wrong.action) == (2, "hall", "go")
     assert wrong.slack == pytest.approx(1)
     # r = (1, 0): after going the hall is worth 1; staying once before is worth 1 + γ·1.
     (wrong,) = feasible.violations([1.0, 0.0])
-    assert (wrong.episode, wrong.state, wrong.action) == (0, "hall", "stay")
+    assert (wrong.episode, wrong.state, wrong.action) == (1, "hall", "stay")
     assert wrong.slack == pytest.approx(0.5)
     assert feasible.violations([1.0, 0.0], tolerance=0.6) == ()
 
@@ -334,7 +334,7 @@ def test_violations_come_worst_first_and_name_tied_actions_that_are_worse():
     feasible = FeasibleRewards(game).observe(WAIT2, [B1, B1]).observe(WAIT2, [[0.25, 0.75], B1])
     found = feasible.violations([0.0, 1.0])
     # V(hall) = γ(V/4 + 3/4·2), so 6/7; staying first has 3/7, going has 1.
-    assert [(v.episode, v.action) for v in found] == [(0, "go"), (1, "stay"), (1, "go")]
+    assert [(v.episode, v.action) for v in found] == [(1, "go"), (2, "stay"), (2, "go")]
     assert [v.slack for v in found] == pytest.approx([1, 3 / 7, 1 / 7])
 
 

@@ -13,8 +13,9 @@ from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
-from iirl_opt.learn.interactive import ContradictionWarning, InteractiveIRL, interact
-from iirl_opt.learn.strategies import AnalyticCentre, MeanOfVertices, RandomVertex
+from iirl_opt.learn.algorithm_1 import ContradictionWarning, InteractiveIRL
+from iirl_opt.learn.choices import AnalyticCentre, MeanOfVertices, RandomVertex
+from iirl_opt.learn.episodes import interact
 from iirl_opt.observation import record_trajectory, sample_trajectory
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
@@ -184,29 +185,29 @@ def test_the_violated_rows_are_those_of_the_error():
         found = known.random_vertex(np.random.default_rng(k), price=0.4, tries=100)
         assert found.reward == pytest.approx([0, 1])
         violated = known.violations(found.reward)
-        assert {(v.episode, v.state) for v in violated} == {(2, "hall"), (2, "yard")}
+        assert {(v.episode, v.state) for v in violated} == {(3, "hall"), (3, "yard")}
         assert [v.slack for v in violated] == pytest.approx([0.5, 0.5])
 
 
 def test_among_many_observations_the_error_is_what_is_violated_most():
     known, truth = one_error()
     state = known.game.states[1]
-    assert {(v.episode, v.state) for v in known.violations(truth)} == {(2, state)}
+    assert {(v.episode, v.state) for v in known.violations(truth)} == {(3, state)}
     for k in range(4):
         found = known.random_vertex(np.random.default_rng(k), price=3.0)
         worst = known.violations(found.reward)[0]
-        assert (worst.episode, worst.state) == (2, state)
+        assert (worst.episode, worst.state) == (3, state)
 
 
 def test_contradictions_name_the_error_and_leave_the_rest_explained():
     known, truth = one_error()
     learner = InteractiveIRL(known.game, feasible=known)
     named = learner.contradictions()
-    assert 2 in named
+    assert 3 in named
     rest = FeasibleRewards(known.game, tuple(e for t, e in enumerate(known.episodes) if t != 2))
     assert InteractiveIRL(known.game, feasible=rest).contradictions() is None
     for t in named:
-        fewer = tuple(known.episodes[i] for i in named if i != t)
+        fewer = tuple(known.episodes[i - 1] for i in named if i != t)
         assert FeasibleRewards(known.game, fewer).is_informative()
     assert rest.contains(truth)
 
@@ -219,13 +220,13 @@ def test_a_learner_whose_observations_contradict_says_so_once_and_goes_on():
         learner = learner.tell(GO)
         learner.ask()
         learner = learner.tell(BACK)
-    with pytest.warns(ContradictionWarning, match=r"episodes 0, 1 \(counted from 0\)") as caught:
+    with pytest.warns(ContradictionWarning, match=r"episodes 1, 2 together") as caught:
         asked = learner.ask()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(learner.ask(), asked)
-    assert caught[0].message.episodes == (0, 1) == learner.contradictions()
-    assert learner.reward is None
+    assert caught[0].message.episodes == (1, 2) == learner.contradictions()
+    assert learner.estimate() is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner = learner.tell(GO, pi1=asked)
@@ -251,12 +252,12 @@ def test_trajectories_that_contradict_are_named_and_a_price_goes_on():
     go = record_trajectory(game, pi1, [("hall", 0, "go"), ("yard", 0, "stay")])
     back = record_trajectory(game, pi1, [("yard", 0, "go"), ("hall", 0, "stay")])
     learner = InteractiveIRL(game).tell(go).tell(back)
-    assert learner.contradictions() == (0, 1)
+    assert learner.contradictions() == (1, 2)
     with pytest.warns(ContradictionWarning):
         learner.ask()
     soft = InteractiveIRL(game, price=0.1).tell(go).tell(go).tell(back)
-    assert soft.reward == pytest.approx([0, 1]) or soft.reward == pytest.approx([1, 0])
-    assert {v.episode for v in soft.known.violations(soft.reward)} <= {0, 1, 2}
+    assert soft.estimate() == pytest.approx([0, 1]) or soft.estimate() == pytest.approx([1, 0])
+    assert {v.episode for v in soft.known.violations(soft.estimate())} <= {1, 2, 3}
 
 
 # Learning.
@@ -276,7 +277,7 @@ def test_with_a_price_the_late_regret_of_an_erring_partner_is_below_that_without
         warnings.simplefilter("ignore", ContradictionWarning)
         without = late()
     assert late(price=0.3) < 0.6 * without
-    assert late(strategy=MeanOfVertices(3, price=0.3)) < 0.3 * without
+    assert late(choice=MeanOfVertices(3, price=0.3)) < 0.3 * without
 
 
 def test_without_errors_a_high_price_changes_nothing():
@@ -304,5 +305,5 @@ def test_a_price_that_is_none_is_refused(price):
 
 def test_a_price_stands_beside_no_other_choice():
     game, _ = random_game(3, 2, 2, seed=2)
-    with pytest.raises(InvalidArgument, match="strategy"):
-        InteractiveIRL(game, price=1.0, strategy=AnalyticCentre())
+    with pytest.raises(InvalidArgument, match="choice"):
+        InteractiveIRL(game, price=1.0, choice=AnalyticCentre())

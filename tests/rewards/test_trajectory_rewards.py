@@ -16,14 +16,16 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import policy_iteration
-from iirl_opt.learn.interactive import InteractiveIRL, interact, regret
-from iirl_opt.learn.strategies import (
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.choices import (
     AnalyticCentre,
     ChebyshevCentre,
     HitAndRunMean,
     MeanOfVertices,
     RandomVertex,
 )
+from iirl_opt.learn.episodes import interact
+from iirl_opt.learn.regrets import regret
 from iirl_opt.observation import Trajectory, record_trajectory, sample_trajectory
 from iirl_opt.rewards.domains import RewardBox
 from iirl_opt.rewards.feasible import FeasibleRewards
@@ -249,7 +251,7 @@ def test_a_violation_names_the_trajectory_and_the_state():
     steps = record_trajectory(game, COMMITMENT, [("start", 0, 0)])
     known = FeasibleRewards(game).observe(COMMITMENT, steps)
     (found,) = known.violations([0.0, 0, 1, 0, 0])
-    assert (found.episode, found.state, found.action) == (0, "start", 0)
+    assert (found.episode, found.state, found.action) == (1, "start", 0)
     assert found.slack == pytest.approx(9)
 
 
@@ -305,7 +307,7 @@ def test_the_learner_takes_trajectories_and_never_loses_the_truth(joint):
         shown = learner.history[-1]
         assert (episode.pi2[shown.states, shown.follower_actions] > 0).all()
     assert learner.episode == 4
-    assert in_cone(learner.known, learner.reward)
+    assert in_cone(learner.known, learner.estimate())
     copied = pickle.loads(pickle.dumps(learner))
     assert np.array_equal(copied.ask(), learner.ask())
 
@@ -334,15 +336,15 @@ def test_told_by_hand_a_trajectory_knows_its_commitment():
 @pytest.mark.parametrize("choice", [RandomVertex(), MeanOfVertices(3)])
 def test_choices_by_linear_programs_take_trajectories(choice):
     game, truth = random_game(4, 2, 2, seed=5)
-    for episode in interact(InteractiveIRL(game, strategy=choice), truth, 2, horizon=4):
-        assert in_cone(episode.learner.known, episode.learner.reward)
+    for episode in interact(InteractiveIRL(game, choice=choice), truth, 2, horizon=4):
+        assert in_cone(episode.learner.known, episode.learner.estimate())
 
 
 @pytest.mark.parametrize("choice", [AnalyticCentre(), ChebyshevCentre(), HitAndRunMean(2)])
 def test_choices_that_need_explicit_rows_refuse_trajectories_and_say_what_will_do(choice):
     game, truth = random_game(4, 2, 2, seed=5)
     with pytest.raises(InvalidArgument, match=r"trajectories.*RandomVertex"):
-        list(interact(InteractiveIRL(game, strategy=choice), truth, 2, horizon=4))
+        list(interact(InteractiveIRL(game, choice=choice), truth, 2, horizon=4))
 
 
 def test_what_needs_whole_responses_says_so():

@@ -75,7 +75,7 @@ class RandomVertex:
     ----------
     joint : among joint rewards (S, A, B) in place of state rewards.
     domain : where rewards are sought; the reward simplex by default.
-    price : > 0, a price at which observations may be violated, for a follower that errs; see
+    price : > 0, at which observations may be violated, for a follower that errs; see
         `FeasibleRewards.maximise`. By default none may.
 
     **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
@@ -107,7 +107,7 @@ class MeanOfVertices:
     Parameters
     ----------
     n : their number, at least 1.
-    price : the price of violations, as for `RandomVertex`.
+    price : of violations, as for `RandomVertex`.
 
     **Cost** n LPs.
     """
