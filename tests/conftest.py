@@ -1,4 +1,4 @@
-"""Settings of the whole suite: hypothesis profiles and the place of the optional shared files."""
+"""Settings of the whole suite: hypothesis profiles, the place of the optional shared files."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+
+pytest_plugins = ["cost"]
 
 settings.register_profile(
     "quick",

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from depth import share
 from forgery import edited, tightened
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 
@@ -258,7 +259,7 @@ def library_says(text):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=3)
+@share(0.12)
 @given(
     seed=st.integers(0, 10**6),
     scale=st.sampled_from(SCALES),

@@ -74,10 +74,11 @@ def test_action_values_are_exact_at_every_accepted_reward(fast, move):
     state = (r, units, np.array([20.0, posterior.log_density(r, 20.0), 0.0]))
     out = (np.empty((1, 12)), np.empty(1), np.empty(1))
     accepted, renewed = 0, 0
+    still = (0.0, -1.0)  # said, not left out: numba compiles once for each way of calling
     for _ in range(250):
         age = bank.age.sum()
         moves = (move.code, (engine.GAMMA, 20.0, 0.0, np.inf), False)
-        new = parts.metropolis(bank, parts.family, parts.priors, moves, rng, state, out, 1)
+        new = parts.metropolis(bank, parts.family, parts.priors, moves, rng, state, out, 1, still)
         accepted += new
         renewed += bank.age.sum() < age
         if new:

@@ -9,8 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from depth import share
 from forgery import edited, leaves, other, rewritten, sealed, tightened
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 from truth import is_true
@@ -23,7 +24,7 @@ from iirl_opt.rewards.inclusion_proof import class_inclusion
 
 SEEDS = st.integers(0, 10_000)
 # Of each of ten kinds.
-FEWER = settings(max_examples=max(8, settings().max_examples // 3))
+FEWER = share(1 / 3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

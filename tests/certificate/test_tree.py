@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from depth import share
 from forgery import edited, rewritten, sealed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, SCALES
 from trees import FOLLOWERS, a_search_tree, forgeries, truth
@@ -34,7 +35,7 @@ def example(kind, seed=0):
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
-@settings(max_examples=5)
+@share(0.2)
 @given(
     seed=st.integers(0, 10**6),
     scale=st.sampled_from(SCALES),
@@ -54,7 +55,7 @@ def test_the_best_commitment_of_every_follower_is_proved(kind, seed, scale, disc
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=2)
+@share(0.08)
 def test_no_forged_tree_passes_unless_it_is_true(kind, seed):
     rng = np.random.default_rng(seed)
     c = example(kind, seed)

@@ -1,31 +1,23 @@
-"""The command as a stranger runs it: in a process of its own, judged by what comes out."""
+"""The command as a stranger runs it, judged by what comes out."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from commands import RUN, child, iirl, interrupt
 
-RUN = [sys.executable, "-m", "iirl_opt"]
-
-
-def iirl(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, check=False
-    )
+from iirl_opt.cli.app import main
+from iirl_opt.experiments import figure
 
 
 def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) -> None:
     done = iirl("learn", "small-maze", "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    lines = [line for line in done.stdout.splitlines() if line.startswith("episode ")]
+    assert done.code == 0, done.err
+    assert done.err == ""
+    lines = [line for line in done.out.splitlines() if line.startswith("episode ")]
     assert len(lines) == 8
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert [episode["episode"] for episode in result["episodes"]] == list(range(1, 9))
@@ -40,18 +32,20 @@ def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) ->
     assert not list((tmp_path / "out").glob(".*"))
 
 
+@pytest.mark.process
 def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
-    done = iirl("learn", "two-rooms", "--json", cwd=tmp_path)
-    assert done.returncode == 0
-    result = json.loads(done.stdout)
+    # HiGHS greets on the standard output of C, which only a process of its own shows.
+    done = child([*RUN, "learn", "two-rooms", "--json"], cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    result = json.loads(done.out)
     assert {"value", "regret"} <= set(result["episodes"][0])
-    assert done.stdout.count("\n") == 1
+    assert done.out.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
     def run(seed: int) -> list[tuple[float, float]]:
-        result = json.loads(iirl("learn", "small-maze", "--seed", seed, "--json").stdout)
+        result = json.loads(iirl("learn", "small-maze", "--seed", seed, "--json").out)
         return [(episode["value"], episode["rows"]) for episode in result["episodes"]]
 
     assert run(3) == run(3)
@@ -63,9 +57,9 @@ def test_a_failed_expectation_leaves_with_one_and_says_what_was_found(tmp_path: 
     path = tmp_path / "planted.toml"
     path.write_text(shipped.read_text().replace("value = 2.4", "value = 2.5", 1))
     done = iirl("learn", path, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "NOT MET optimal_value = 2.4" in done.stdout
-    assert "expected 2.5" in done.stdout
+    assert done.code == 1
+    assert "NOT MET optimal_value = 2.4" in done.out
+    assert "expected 2.5" in done.out
 
 
 @pytest.mark.parametrize(
@@ -86,28 +80,19 @@ def test_bad_input_leaves_with_two_and_no_traceback(
 ) -> None:
     (tmp_path / "broken.toml").write_text("version = \n")
     done = iirl(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    assert done.code == 2
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
     assert [path.name for path in tmp_path.iterdir()] == ["broken.toml"]
 
 
+@pytest.mark.process
 def test_an_interrupted_run_keeps_the_episodes_done(tmp_path: Path) -> None:
-    command = [*RUN, "learn", "maze-maker", "--episodes", "500", "--out", str(tmp_path)]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("episode   2"):
-                break
-        time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in rest
+    command = [*RUN, "learn", "small-maze", "--episodes", "5000", "--out", tmp_path]
+    done = interrupt(command, "episode   2")
+    assert done.code == 130, done.err
+    assert "interrupted" in done.out
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["complete"] is False
     assert len(result["episodes"]) >= 2
@@ -115,10 +100,10 @@ def test_an_interrupted_run_keeps_the_episodes_done(tmp_path: Path) -> None:
 
 def test_show_names_sizes_influence_and_draws_the_grid() -> None:
     done = iirl("show", "maze-maker")
-    assert done.returncode == 0
+    assert done.code == 0
     for fact in ("392", "leader 6, follower 4", "1.6", ". . . S . . ."):
-        assert fact in done.stdout
-    facts = json.loads(iirl("show", "maze-maker", "--json").stdout)
+        assert fact in done.out
+    facts = json.loads(iirl("show", "maze-maker", "--json").out)
     assert (facts["states"], facts["transitions"], facts["rational"]) == (392, 39264, True)
 
 
@@ -126,28 +111,44 @@ def test_other_peoples_files_are_learnt(problems: Path, tmp_path: Path) -> None:
     for name in ("oneDoor_2_7_0.20_0.00_0_2", "GridSmall"):
         path = problems / f"{name}.dpomdp"
         done = iirl("learn", path, "--episodes", 3, "--out", tmp_path / name)
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         assert len(json.loads((tmp_path / name / "result.json").read_text())["episodes"]) == 3
     refused = iirl("learn", problems / "example.dpomdp")
-    assert refused.returncode == 2
-    assert "example.dpomdp:199:" in refused.stderr
+    assert refused.code == 2
+    assert "example.dpomdp:199:" in refused.err
     undiscounted = iirl("show", problems / "dectiger.dpomdp")
-    assert undiscounted.returncode == 2
-    assert "--discount" in undiscounted.stderr
-    assert iirl("show", problems / "dectiger.dpomdp", "--discount", 0.9).returncode == 0
+    assert undiscounted.code == 2
+    assert "--discount" in undiscounted.err
+    assert iirl("show", problems / "dectiger.dpomdp", "--discount", 0.9).code == 0
 
 
+@pytest.mark.process
 def test_help_loads_no_solver() -> None:
     code = (
         "import sys; from iirl_opt.cli.app import run; run(['--help']); "
         "print([m for m in ('cvxpy', 'networkx', 'matplotlib', 'scipy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
+    done = child([sys.executable, "-c", code])
+    assert done.out.endswith("[]\n")
 
 
 def test_version() -> None:
-    assert iirl("--version").stdout.startswith("iirl-opt ")
+    assert iirl("--version").out.startswith("iirl-opt ")
+
+
+@pytest.mark.process
+def test_a_refusal_is_the_exit_code_of_the_process(tmp_path: Path) -> None:
+    done = child([*RUN, "learn", "absent.toml"], cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "iirl-opt: absent.toml: no such file\n"
+
+
+def test_the_command_leaves_with_what_its_run_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, code in ((["--version"], 0), (["learn", "absent"], 2)):
+        monkeypatch.setattr(sys, "argv", ["iirl-opt", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == code
 
 
 def test_check_reports_a_planted_expectation_by_file_quantity_expected_and_found(
@@ -158,15 +159,15 @@ def test_check_reports_a_planted_expectation_by_file_quantity_expected_and_found
     shutil.copytree(models / "occupancy", folder)
     planted = folder / "puterman-3-1-1.toml"
     planted.write_text(planted.read_text().replace("value = -20", "value = -21"))
-    assert iirl("check", models / "occupancy").returncode == 0
+    assert iirl("check", models / "occupancy").code == 0
     done = iirl("check", folder)
-    assert done.returncode == 1
-    assert "NOT MET" in done.stdout
-    assert "puterman-3-1-1.toml" in done.stdout
-    found = re.search(r"state_price\[s2\]: expected -21 ± 1e-07, found (\S+)", done.stdout)
+    assert done.code == 1
+    assert "NOT MET" in done.out
+    assert "puterman-3-1-1.toml" in done.out
+    found = re.search(r"state_price\[s2\]: expected -21 ± 1e-07, found (\S+)", done.out)
     assert found is not None
     assert float(found[1]) == pytest.approx(-20)
-    report = json.loads(iirl("check", folder, "--json").stdout)
+    report = json.loads(iirl("check", folder, "--json").out)
     assert report["unmet"] == 1
     [failed] = [finding for finding in report["expectations"] if not finding["met"]]
     assert failed["quantity"] == "state_price[s2]"
@@ -174,30 +175,30 @@ def test_check_reports_a_planted_expectation_by_file_quantity_expected_and_found
 
 def test_solve_prints_evidence_and_writes_it(tmp_path: Path) -> None:
     done = iirl("solve", "correlated-budget", "--out", tmp_path)
-    assert done.returncode == 0
-    assert "price[turns to the left] 1" in done.stdout
-    assert "HIGHS" in done.stdout
+    assert done.code == 0
+    assert "price[turns to the left] 1" in done.out
+    assert "HIGHS" in done.out
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["evidence"]["solved"]["status"] == "OPTIMAL"
     nothing = iirl("solve", "contradiction")
-    assert nothing.returncode == 0
-    assert "contradicts              right is worth more" in nothing.stdout
+    assert nothing.code == 0
+    assert "contradicts              right is worth more" in nothing.out
 
 
 def test_export_writes_to_standard_output_a_file_or_a_folder(tmp_path: Path) -> None:
-    assert "goal_twice_the_start" in iirl("export", "goal-twice-the-start", "--lp").stdout
-    assert iirl("export", "figure-1", "--lp", tmp_path / "a.lp").returncode == 0
-    assert iirl("export", "figure-1", "--lp", "--mps", "--out", tmp_path).returncode == 0
+    assert "goal_twice_the_start" in iirl("export", "goal-twice-the-start", "--lp").out
+    assert iirl("export", "figure-1", "--lp", tmp_path / "a.lp").code == 0
+    assert iirl("export", "figure-1", "--lp", "--mps", "--out", tmp_path).code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"a.lp", "figure-1.lp", "figure-1.mps"}
-    assert iirl("export", "figure-1").returncode == 2
+    assert iirl("export", "figure-1").code == 2
     refused = iirl("export", "tie-break", "--lp")
-    assert refused.returncode == 2
-    assert "not one linear program" in refused.stderr
+    assert refused.code == 2
+    assert "not one linear program" in refused.err
 
 
 def test_the_seed_of_a_random_game_changes_what_is_exported() -> None:
     programs = {
-        json.loads(iirl("export", "random-50", "--lp", "--json", *seed).stdout)["programs"]["lp"]
+        json.loads(iirl("export", "random-50", "--lp", "--json", *seed).out)["programs"]["lp"]
         for seed in ((), ("--seed", "7"), ("--seed", "8"))
     }
     assert len(programs) == 2
@@ -206,8 +207,8 @@ def test_the_seed_of_a_random_game_changes_what_is_exported() -> None:
 @pytest.mark.parametrize("command", ["learn", "solve", "show", "check"])
 def test_every_command_takes_json_seed_and_out(command: str, tmp_path: Path) -> None:
     done = iirl(command, "two-rooms", "--json", "--seed", 0, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["command"] == command
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["command"] == command
     assert json.loads((tmp_path / "result.json").read_text())["command"] == command
 
 
@@ -224,41 +225,42 @@ def test_verify_gives_a_verdict_and_a_proof_that_recheck_accepts(
     name: str, verdict: str, kind: str, tmp_path: Path
 ) -> None:
     done = iirl("verify", name, "--json", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
     assert (result["verdict"], result["certificate"]["kind"]) == (verdict, kind)
     again = iirl("recheck", tmp_path / "certificate.json")
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "proved in exact numbers, about the game inside this file" in again.stdout
+    assert again.code == 0, again.out + again.err
+    assert "proved in exact numbers, about the game inside this file" in again.out
     mine = iirl("recheck", tmp_path / "certificate.json", "--model", name)
-    assert mine.returncode == 0, mine.stdout + mine.stderr
-    assert f"proved in exact numbers, about {name}" in mine.stdout
+    assert mine.code == 0, mine.out + mine.err
+    assert f"proved in exact numbers, about {name}" in mine.out
     theirs = iirl("recheck", tmp_path / "certificate.json", "--model", "maze-maker", "--json")
-    assert theirs.returncode == 1
-    result = json.loads(theirs.stdout)
+    assert theirs.code == 1
+    result = json.loads(theirs.out)
     assert result["holds"]
     assert result["differences"] == ["the game is another"]
 
 
+@pytest.mark.process
 def test_recheck_loads_no_solver_and_refuses_an_edit(tmp_path: Path) -> None:
-    assert iirl("verify", "strict-4-refuted", "--out", tmp_path).returncode == 0
+    assert iirl("verify", "strict-4-refuted", "--out", tmp_path).code == 0
     proof = tmp_path / "certificate.json"
     code = (
         "import sys; from iirl_opt.cli.app import run; "
         f"run(['recheck', {str(proof)!r}]); "
         "print([m for m in ('cvxpy', 'highspy', 'networkx', 'matplotlib') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
+    done = child([sys.executable, "-c", code])
+    assert done.out.endswith("[]\n")
     proof.write_text(proof.read_text().replace('"state": 3', '"state": 2'))
-    assert iirl("recheck", proof).returncode == 2
+    assert iirl("recheck", proof).code == 2
 
 
 def test_an_inconclusive_verdict_without_expectations_is_no_answer(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[2] / "models/affine_equivalence/ideal-5-mixed-ties.toml"
     path = tmp_path / "model.toml"
     path.write_text(shipped.read_text().split("[[expect]]")[0])
-    assert iirl("verify", path).returncode == 3
+    assert iirl("verify", path).code == 3
 
 
 @pytest.fixture(scope="module")
@@ -266,8 +268,8 @@ def figure_7(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """What `figure 7` prints, and the folder that it writes."""
     folder = tmp_path_factory.mktemp("figure")
     done = iirl("figure", 7, "--out", folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout, folder
+    assert (done.code, done.err) == (0, "")
+    return done.out, folder
 
 
 def test_a_figure_is_a_document_a_picture_and_a_line_a_statement(
@@ -291,8 +293,8 @@ def test_a_figure_resumes_and_reports_a_statement_that_fails(
 ) -> None:
     shutil.copy(figure_7[1] / "figure-7.jsonl", tmp_path)
     again = iirl("figure", 7, "--out", tmp_path, "--resume", "--json")
-    assert again.returncode == 0
-    document = json.loads(again.stdout)
+    assert again.code == 0
+    document = json.loads(again.out)
     assert document == json.loads((figure_7[1] / "figure-7.json").read_text())
     checkpoint = tmp_path / "figure-7.jsonl"
     lines = checkpoint.read_text().splitlines()
@@ -300,36 +302,25 @@ def test_a_figure_resumes_and_reports_a_statement_that_fails(
     record["values"]["joint"] = record["values"]["best"] = 100.0
     checkpoint.write_text("\n".join([lines[0], json.dumps(record), *lines[2:], ""]))
     doctored = iirl("figure", 7, "--out", tmp_path, "--resume")
-    assert doctored.returncode == 1
-    assert "NOT SO" in doctored.stdout
+    assert doctored.code == 1
+    assert "NOT SO" in doctored.out
     other = iirl("figure", 7, "--out", tmp_path, "--resume", "--seed", 1)
-    assert other.returncode == 2
-    assert "was written with seed 0, now it is 1" in other.stderr
+    assert other.code == 2
+    assert "was written with seed 0, now it is 1" in other.err
 
 
-def test_an_interrupted_figure_keeps_its_cells_and_goes_on(
-    figure_7: tuple[str, Path], tmp_path: Path
+def test_an_interrupted_figure_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = [*RUN, "figure", "7", "--jobs", "2", "--out", str(tmp_path)]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "maze-maker" in line:
-                break
-        process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert complaint.startswith("iirl-opt: interrupted; go on with --resume")
-    assert complaint.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["figure-7.jsonl"]
-    assert len((tmp_path / "figure-7.jsonl").read_text().splitlines()) >= 2
-    resumed = iirl("figure", 7, "--jobs", 2, "--out", tmp_path, "--resume")
-    assert resumed.returncode == 0
-    made, straight = (folder / "figure-7.json" for folder in (tmp_path, figure_7[1]))
-    assert made.read_text() == straight.read_text()
+    def interrupted(*_: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(figure, "run_figure", interrupted)
+    done = iirl("figure", 7, "--out", tmp_path)
+    assert done.code == 130
+    assert done.err == (
+        f"iirl-opt: interrupted; go on with --resume from {tmp_path / 'figure-7.jsonl'}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -345,15 +336,15 @@ def test_a_figure_that_cannot_be_leaves_with_two(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     done = iirl(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert (done.stdout, list(tmp_path.iterdir())) == ("", [])
+    assert done.code == 2
+    assert message in done.err
+    assert (done.out, list(tmp_path.iterdir())) == ("", [])
 
 
 def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
     options = ("--learners", "algorithm-1,active", "--episodes", 3, "--runs", 2)
     done = iirl("compare", "two-rooms", *options, "--out", tmp_path)
-    assert done.returncode == 0
+    assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         f"compare.{kind}" for kind in ("json", "jsonl", "png")
     }
@@ -361,9 +352,27 @@ def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
     (panel,) = document["summary"]["panels"].values()
     assert set(panel) == {"algorithm-1", "active"}
     for name, found in panel.items():
-        assert f"{name:<28}{found['total']['mean']:>10.4f}" in done.stdout
+        assert f"{name:<28}{found['total']['mean']:>10.4f}" in done.out
     again = iirl("compare", "two-rooms", *options, "--json")
-    assert json.loads(again.stdout) == document
+    assert json.loads(again.out) == document
+
+
+@pytest.mark.process
+def test_an_interrupted_comparison_keeps_its_cells_and_goes_on(tmp_path: Path) -> None:
+    options = ("two-rooms", "--learners", "algorithm-1", "--episodes", 2, "--runs", 16)
+    command = [*RUN, "compare", *options, "--jobs", 2, "--out", tmp_path]
+    done = interrupt(command, "two-rooms.toml")
+    assert done.code == 130, done.err
+    assert done.err.startswith("iirl-opt: interrupted; go on with --resume")
+    assert done.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["compare.jsonl"]
+    kept = (tmp_path / "compare.jsonl").read_text().splitlines()
+    assert 2 <= len(kept) <= 16
+    resumed = iirl("compare", *options, "--out", tmp_path, "--resume")
+    assert resumed.code == 0
+    assert (tmp_path / "compare.jsonl").read_text().splitlines()[: len(kept)] == kept
+    straight = json.loads(iirl("compare", *options, "--json").out)
+    assert json.loads((tmp_path / "compare.json").read_text()) == straight
 
 
 @pytest.mark.parametrize(
@@ -378,6 +387,6 @@ def test_a_comparison_that_cannot_be_leaves_with_two(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     done = iirl("compare", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
+    assert done.code == 2
+    assert message in done.err
     assert list(tmp_path.iterdir()) == []

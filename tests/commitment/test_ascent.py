@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from instances import games
 from test_value_iteration import best_deterministic, lemma_3
@@ -114,7 +115,7 @@ def test_a_function_that_ends_below_the_values_is_differentiated_from_above():
 # The searches
 
 
-@settings(max_examples=15)
+@share(0.6)
 @given(data=st.data(), follower=st.sampled_from(SMOOTH + JUMPING))
 def test_a_search_never_loses_and_ends_in_a_commitment(data, follower):
     game = data.draw(games(states=(1, 2), leader=(1, 3), follower=(1, 2)))

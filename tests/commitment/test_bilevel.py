@@ -7,7 +7,7 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from instances import games, rewards
 
@@ -99,7 +99,6 @@ def instances(draw):
     return game, own, theirs, draw(st.sampled_from([0.0, 0.25, 1.0]))
 
 
-@settings(max_examples=40)
 @given(instance=instances(), rule=st.sampled_from(RULES))
 def test_the_optimum_is_that_of_an_enumeration(instance, rule):
     game, own, theirs, epsilon = instance
@@ -115,7 +114,6 @@ def test_the_optimum_is_that_of_an_enumeration(instance, rule):
     assert np.array_equal(reply.values, found.values)
 
 
-@settings(max_examples=25)
 @given(instance=instances(), rule=st.sampled_from(["optimistic", "first", "last"]), data=st.data())
 def test_rows_bind_the_leader_and_the_follower_ignores_them(instance, rule, data):
     game, own, theirs, epsilon = instance
@@ -135,7 +133,6 @@ def test_rows_bind_the_leader_and_the_follower_ignores_them(instance, rule, data
     assert float(held.expected(cost).value) <= limit + 1e-6
 
 
-@settings(max_examples=25)
 @given(instance=instances())
 def test_the_point_of_the_program_is_the_play_itself(instance):
     game, own, theirs, epsilon = instance

@@ -5,7 +5,8 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from instances import (
     best_values,
@@ -275,7 +276,6 @@ def two_rewards(draw):
     return game, own, own if draw(st.booleans()) else draw(rewards(shape)).astype(float)
 
 
-@settings(max_examples=40)
 @given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS), data=st.data())
 def test_every_exact_method_finds_the_best_deterministic_commitment(instance, follower, data):
     game, own, theirs = instance
@@ -290,7 +290,6 @@ def test_every_exact_method_finds_the_best_deterministic_commitment(instance, fo
     assert plan.values == pytest.approx(again, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS[1:]))
 def test_the_heuristic_is_no_better_than_the_exact_and_says_whether_it_came_to_rest(
     instance, follower
@@ -306,7 +305,6 @@ def test_the_heuristic_is_no_better_than_the_exact_and_says_whether_it_came_to_r
     assert whole.bound >= max(earned(game, own, theirs, follower)) - 1e-7
 
 
-@settings(max_examples=30)
 @given(instance=two_rewards(), ties=st.sampled_from(["optimistic", "pessimistic"]))
 def test_zero_sum_is_the_best_of_the_worst_whatever_the_ties(instance, ties):
     game, own, _ = instance
@@ -322,7 +320,6 @@ def test_zero_sum_is_the_best_of_the_worst_whatever_the_ties(instance, ties):
         assert plan.value == pytest.approx(max(worst), abs=1e-6)
 
 
-@settings(max_examples=30)
 @given(instance=small_instances(), method=st.sampled_from(EXACT_METHODS))
 def test_with_the_leaders_reward_every_method_finds_the_joint_optimum(instance, method):
     game, reward = instance
@@ -330,7 +327,7 @@ def test_with_the_leaders_reward_every_method_finds_the_joint_optimum(instance, 
     assert plan.value == pytest.approx(commit(game, reward).value, abs=1e-8)
 
 
-@settings(max_examples=20)
+@share(0.8)
 @given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS))
 def test_stochastic_commitments_are_no_worse_and_within_their_bound(instance, follower):
     game, own, theirs = instance

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from depth import share
 from exhaustive import FOLLOWERS, all_values, random_problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.commitment.dominating import (
@@ -94,7 +95,7 @@ def test_without_a_future_a_commitment_dominates():
     assert dominance(problem).verdict is DOMINATING
 
 
-@settings(max_examples=15)
+@share(0.6)
 @given(seed=st.integers(0, 10**6), uniform=st.sampled_from(["uniform", "Boltzmann 0"]))
 def test_something_dominates_against_a_uniform_follower_and_is_best_everywhere(seed, uniform):
     problem = random_problem(seed, uniform, states=4)
@@ -116,7 +117,7 @@ def test_against_an_optimal_follower_the_joint_policys_part_dominates(ties):
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
-@settings(max_examples=6)
+@share(0.24)
 @given(seed=st.integers(0, 10**6))
 def test_the_verdict_agrees_with_a_plain_loop_and_its_evidence_holds(kind, seed):
     problem = random_problem(seed, kind, states=4)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from depth import share
 from exhaustive import all_values, every_commitment, random_problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.commitment.misspecification import (
@@ -23,7 +24,7 @@ from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import policy_iteration
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(seed=st.integers(0, 10**6))
 def test_losses_are_those_of_a_plain_loop(seed):
     problem = random_problem(seed, "Boltzmann 1", states=3)
@@ -112,7 +113,7 @@ def test_a_follower_without_bounds_is_planned_for_by_enumeration():
     assert found["optimal"].best.value == pytest.approx(scores.max())
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(seed=st.integers(0, 10**6))
 def test_the_value_of_information_is_that_of_a_plain_loop(seed):
     problem = random_problem(seed, "Boltzmann 1", states=4)

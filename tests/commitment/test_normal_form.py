@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
@@ -42,7 +43,6 @@ def stages(draw):
     return game, draw(reward).astype(float), draw(reward).astype(float)
 
 
-@settings(max_examples=40)
 @given(instance=stages(), epsilon=st.sampled_from([0.0, 0.3]))
 def test_the_optimum_is_that_of_one_linear_program_an_answer(instance, epsilon):
     game, own, theirs = instance
@@ -62,7 +62,7 @@ def test_the_optimum_is_that_of_one_linear_program_an_answer(instance, epsilon):
     assert (plan.guarantee, plan.among) == (Guarantee.EXACT, "all")
 
 
-@settings(max_examples=20)
+@share(0.8)
 @given(instance=stages())
 def test_another_tie_rule_may_fall_short_of_the_supremum_and_then_says_so(instance):
     game, own, theirs = instance
@@ -83,7 +83,6 @@ def test_another_tie_rule_may_fall_short_of_the_supremum_and_then_says_so(instan
         assert plan.gap > 0
 
 
-@settings(max_examples=40)
 @given(instance=stages())
 def test_zero_sum_is_the_value_of_the_matrix_game(instance):
     game, own, _ = instance

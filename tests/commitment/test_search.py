@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from depth import share
 from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.commitment.enumeration import enumerate_commitments
@@ -19,7 +20,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
-@settings(max_examples=12)
+@share(0.48)
 @given(seed=st.integers(0, 10**6), leaf=st.sampled_from([1, 4, 32]))
 def test_branch_and_bound_finds_what_a_plain_loop_finds(kind, seed, leaf):
     problem = random_problem(seed, kind, states=3)

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iirl_opt
@@ -92,13 +92,11 @@ def hall(**changes):
 # Round trips
 
 
-@settings(max_examples=200)
 @given(game=games())
 def test_a_game_is_itself_again_after_networkx(game):
     assert_same_game(game, from_networkx(to_networkx(game)))
 
 
-@settings(max_examples=50)
 @given(game=games(), seed=st.integers(0, 99))
 def test_neither_the_order_of_edges_nor_their_keys_matter(game, seed):
     graph = to_networkx(game)

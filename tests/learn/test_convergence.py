@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.claims.exact import exact
@@ -53,7 +54,7 @@ def test_it_is_decided_as_in_exact_arithmetic_by_all_vertices(data):
     assert condition.check(), condition.check().reasons
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(seed=st.integers(0, 9999))
 def test_where_it_holds_no_sampled_reward_leads_astray_unrefuted(seed):
     game, truth = random_game(3, 2, 2, seed=seed, restart=False)
@@ -70,7 +71,7 @@ def test_where_it_holds_no_sampled_reward_leads_astray_unrefuted(seed):
             assert not jointly_optimal(game, pi1, answer, reward)
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(seed=st.integers(0, 9999))
 def test_where_it_fails_its_reward_is_not_constant_and_makes_all_jointly_optimal(seed):
     game, truth = random_game(3, 2, 2, seed=seed, restart=False)
@@ -94,7 +95,7 @@ def test_a_single_response_refutes_no_more_than_all_of_them(data):
             assert convergence_condition(game, truth)
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(seed=st.integers(0, 999), size=st.sampled_from([1e-6, 1.0, 1e6]))
 def test_scale_and_shift_of_the_truth_change_nothing(seed, size):
     game, truth = random_game(3, 2, 2, seed=seed, restart=False)
@@ -149,7 +150,7 @@ def test_it_holds_without_a_suboptimal_commitment():
 # What it implies
 
 
-@settings(max_examples=6)
+@share(0.24)
 @given(seed=st.integers(0, 999), ties=st.sampled_from(["first", "random", "all"]))
 def test_where_it_holds_each_suboptimal_commitment_is_played_once_at_most(seed, ties):
     game, truth = random_game(2, 2, 2, seed=seed, restart=False)

@@ -5,7 +5,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from depth import share
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from instances import games, rewards
 from kkt import assert_kkt
@@ -362,7 +363,7 @@ def test_a_truth_that_is_none_is_refused(bad):
 # What is guaranteed of learning.
 
 
-@settings(max_examples=6)
+@share(0.24)
 @given(seed=st.integers(0, 999))
 def test_a_commitment_that_was_answered_is_never_repeated_with_regret_where_it_is_informative(seed):
     """Repaired Proposition 1: with its assumption there are finitely many bad episodes.

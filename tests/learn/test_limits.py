@@ -5,7 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from depth import share
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
@@ -64,7 +65,7 @@ def test_horn_s_form_is_never_negative_though_no_sum_of_simpler_ones():
     assert least_on_simplex(matrix)[0] < 0
 
 
-@settings(max_examples=20)
+@share(0.8)
 @given(data=st.data())
 def test_a_lead_is_its_quadratic_form_over_the_determinant(data):
     game = data.draw(games(max_states=3, min_leader_actions=2, max_leader_actions=3))
@@ -88,7 +89,6 @@ def test_a_lead_is_its_quadratic_form_over_the_determinant(data):
 # One answer
 
 
-@settings(max_examples=40)
 @given(data=st.data())
 def test_one_answer_is_the_answer_to_every_commitment_and_leads_by_what_is_proved(data):
     game = data.draw(games(max_states=3, max_denominator=3))
@@ -167,7 +167,7 @@ def test_a_learner_does_the_same_under_both_truths_and_loses_the_floor_in_the_me
             assert (one.regret + other.regret) / 2 >= floor - 1e-12
 
 
-@settings(max_examples=15)
+@share(0.6)
 @given(data=st.data())
 def test_the_floor_holds_for_every_commitment(data):
     game = data.draw(games(min_states=2, max_states=3, max_denominator=2))
@@ -182,7 +182,7 @@ def test_the_floor_holds_for_every_commitment(data):
     assert sum(lost) / 2 >= found.regret >= 0
 
 
-@settings(max_examples=20)
+@share(0.8)
 @given(data=st.data())
 def test_what_separates_does_and_what_cannot_is_never_separated(data):
     game = data.draw(games(min_states=2, max_states=3, max_denominator=3))

@@ -1,37 +1,17 @@
 """``iirl-opt learn`` on files that ask for a posterior: exit codes, and what comes out."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import RUN, iirl, interrupt
 
-from iirl_opt.cli.app import run
-
-RUN = [sys.executable, "-m", "iirl_opt"]
 MODELS = Path(__file__).parents[2] / "models" / "bayesian"
 
 
-@pytest.fixture
-def iirl(capsys, monkeypatch):
-    """The command inside this process: starting one a test would take most of the time."""
-
-    def call(*arguments: object, cwd: Path | None = None) -> tuple[int, str, str]:
-        with monkeypatch.context() as within:
-            if cwd is not None:
-                within.chdir(cwd)
-            code = run([*map(str, arguments)])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-def test_trajectories_give_a_table_files_and_a_picture(iirl, tmp_path: Path) -> None:
+def test_trajectories_give_a_table_files_and_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("arviz")
     picture = tmp_path / "chains.pdf"
     code, out, err = iirl("learn", "erring-partner", "--out", tmp_path / "out", "--plot", picture)
@@ -63,7 +43,7 @@ def test_trajectories_give_a_table_files_and_a_picture(iirl, tmp_path: Path) -> 
     ]
 
 
-def test_json_is_one_document_that_the_seed_decides(iirl, tmp_path: Path) -> None:
+def test_json_is_one_document_that_the_seed_decides(tmp_path: Path) -> None:
     def posterior(seed: int) -> dict:
         _, out, _ = iirl(
             "learn", "careless-partner", "--proposals", 2000, "--chains", 2, "--seed", seed,
@@ -82,7 +62,7 @@ def test_json_is_one_document_that_the_seed_decides(iirl, tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def test_chains_that_have_not_mixed_are_no_verdict(iirl, tmp_path: Path) -> None:
+def test_chains_that_have_not_mixed_are_no_verdict(tmp_path: Path) -> None:
     pytest.importorskip("arviz")
     text = (MODELS / "erring-partner.toml").read_text()
     path = tmp_path / "walk.toml"
@@ -97,7 +77,7 @@ def test_chains_that_have_not_mixed_are_no_verdict(iirl, tmp_path: Path) -> None
     assert "beta" not in result["quantities"]
 
 
-def test_an_expectation_that_fails_leaves_with_one(iirl, tmp_path: Path) -> None:
+def test_an_expectation_that_fails_leaves_with_one(tmp_path: Path) -> None:
     pytest.importorskip("arviz")
     text = (MODELS / "careless-partner.toml").read_text()
     path = tmp_path / "planted.toml"
@@ -107,7 +87,7 @@ def test_an_expectation_that_fails_leaves_with_one(iirl, tmp_path: Path) -> None
     assert "NOT MET epsilon" in out
 
 
-def test_episodes_tell_the_regret_of_each(iirl, tmp_path: Path) -> None:
+def test_episodes_tell_the_regret_of_each(tmp_path: Path) -> None:
     code, out, err = iirl("learn", "hidden-boltzmann", "--out", tmp_path)
     assert code == 0, err
     lines = [line for line in out.splitlines() if line.startswith("episode ")]
@@ -121,7 +101,7 @@ def test_episodes_tell_the_regret_of_each(iirl, tmp_path: Path) -> None:
     assert iirl("learn", "hidden-boltzmann", "--episodes", 1, cwd=tmp_path)[0] == 0
 
 
-def test_normalise_is_taken_from_the_file(iirl, tmp_path: Path) -> None:
+def test_normalise_is_taken_from_the_file(tmp_path: Path) -> None:
     text = (MODELS / "erring-partner.toml").read_text()
     path = tmp_path / "normal.toml"
     path.write_text(text.replace("seed = 0", 'seed = 0\nnormalise = "min"'))
@@ -148,7 +128,7 @@ def test_normalise_is_taken_from_the_file(iirl, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_leaves_with_two_and_writes_nothing(
-    iirl, tmp_path: Path, arguments: list[str], message: str
+    tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     text = (MODELS / "erring-partner.toml").read_text()
     (tmp_path / "broken.toml").write_text(text.replace('["hall", "open', '["hal", "open', 1))
@@ -160,45 +140,33 @@ def test_bad_input_leaves_with_two_and_writes_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["broken.toml"]
 
 
+@pytest.mark.process
 def test_an_interrupted_run_keeps_the_draws_so_far(tmp_path: Path) -> None:
     text = (MODELS / "careless-partner.toml").read_text()
     path = tmp_path / "long.toml"
     path.write_text(text.replace("proposals = 5000", "proposals = 1000000\nwarmup = 0"))
-    command = [*RUN, "learn", str(path), "--out", str(tmp_path)]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(" 10 %"):
-                break
-        process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert "interrupted" in rest
-    assert "Traceback" not in errors
+    done = interrupt([*RUN, "learn", path, "--out", tmp_path], " 10 %")
+    assert done.code == 130, done.err
+    assert "interrupted" in done.out
+    assert "Traceback" not in done.err
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["complete"], result["verdict"]) == (False, False)
     with np.load(tmp_path / "draws.npz") as draws:
         assert 4 * 5000 <= draws["epsilon"].size == result["posterior"]["draws"] < 4 * 50_000
 
 
-def test_without_arviz_there_are_numbers_but_no_verdict(tmp_path: Path) -> None:
-    hidden = "import sys; sys.modules['arviz'] = None; from iirl_opt.cli.app import run; "
-    hidden += "sys.exit(run(['learn', 'careless-partner', '--json', '--proposals', '200']))"
-    done = subprocess.run(
-        [sys.executable, "-c", hidden], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 3, done.stderr
-    result = json.loads(done.stdout)
+def test_without_arviz_there_are_numbers_but_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    done = iirl("learn", "careless-partner", "--json", "--proposals", 200)
+    assert done.code == 3, done.err
+    result = json.loads(done.out)
     assert result["posterior"]["converged"] is None
     assert "iirl-opt[bayes]" in result["posterior"]["warning"]
     assert "epsilon" in result["quantities"]
     assert "r_hat" not in result["quantities"]
 
 
-def test_algorithm_1_draws_its_regret_where_it_is_told(iirl, tmp_path: Path) -> None:
+def test_algorithm_1_draws_its_regret_where_it_is_told(tmp_path: Path) -> None:
     picture = tmp_path / "regret.svg"
     code, out, err = iirl("learn", "two-rooms", "--json", "--plot", picture)
     assert code == 0, err

@@ -5,7 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.commitment.plans import commit
@@ -154,7 +155,7 @@ def test_a_leader_without_a_choice_is_certified_without_a_program(data):
 # All joint policies, one by one.
 
 
-@settings(max_examples=20)
+@share(0.8)
 @given(instance=played_games())
 def test_both_bounds_hold_what_all_joint_policies_together_say(instance):
     feasible, truth, seen = instance
@@ -231,9 +232,10 @@ def test_enough_episodes_certify_an_optimal_commitment(discount):
 # A response that is not known yet.
 
 
+@share(0.6)
 @given(data=st.data())
 def test_the_bound_of_an_unplayed_commitment_holds_for_the_answer_that_comes(data):
-    feasible, truth, _ = data.draw(played_games(max_states=3))
+    feasible, truth, _ = data.draw(played_games(max_states=2))
     game = feasible.game
     pi1 = uniform_policy(game.n_states, game.n_leader_actions) @ np.eye(game.n_leader_actions)
     pi1 = 0.9 * pi1 + 0.1 * np.eye(game.n_leader_actions)[np.zeros(game.n_states, dtype=int)]

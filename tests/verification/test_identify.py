@@ -5,7 +5,8 @@ from math import atan, pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
@@ -47,7 +48,7 @@ def play(protocol, truth, ties="first", most=300):
 # Sizes
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(n=st.integers(2, 5), seed=st.integers(0, 99))
 def test_of_an_ideal_answer_only_the_class_is_left(n, seed):
     r = random_reward(n, seed)
@@ -60,7 +61,7 @@ def test_of_an_ideal_answer_only_the_class_is_left(n, seed):
     assert found.radius == pytest.approx(np.linalg.norm(end - 1 / n) / 2, abs=1e-6)
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(n=st.integers(3, 5), seed=st.integers(0, 99), share=st.sampled_from([1e-3, 0.1]))
 def test_of_a_strict_answer_the_angle_is_between_the_bounds(n, seed, share):
     r = random_reward(n, seed)
@@ -149,7 +150,7 @@ def test_a_true_hypothesis_is_pinned_where_the_game_can_tell(n, seed):
     assert ((free @ others[far].T).min(axis=0) < 0).all()
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(
     n=st.integers(2, 4),
     seed=st.integers(0, 999),
@@ -163,7 +164,7 @@ def test_a_true_hypothesis_is_never_refuted(n, seed, ties):
     assert protocol.stuck == (protocol.verdict is INCONCLUSIVE)
 
 
-@settings(max_examples=10)
+@share(0.4)
 @given(n=st.integers(2, 4), seed=st.integers(0, 999), kind=st.integers(0, 2))
 def test_another_reward_is_never_confirmed(n, seed, kind):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -89,7 +90,7 @@ def test_the_condition_needs_every_map_and_nothing_else():
     assert satisfies_condition_b(TwoAgentMDP(np.ones((1, 1, 5, 1), dtype=np.int64), 0.9))
 
 
-@settings(max_examples=15)
+@share(0.6)
 @given(n=st.integers(2, 4), n_a=st.integers(1, 4), n_b=st.integers(2, 3), seed=st.integers(0, 99))
 def test_a_refusal_carries_its_proof_and_the_nearest_kernel(n, n_a, n_b, seed):
     game, _ = random_game(n, n_a, n_b, seed=seed)

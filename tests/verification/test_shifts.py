@@ -10,7 +10,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -59,7 +60,6 @@ def cases(draw, least=2, most=5):
 
 
 @given(case=cases(), answer=st.lists(st.integers(0, 1), min_size=5, max_size=5))
-@settings(max_examples=60)
 def test_nothing_but_the_unit_of_values_changes_with_shift_and_unit(case, answer):
     r, other, (write, unit) = case
     same, gamma = write(r), "9/10"
@@ -87,7 +87,7 @@ def test_nothing_but_the_unit_of_values_changes_with_shift_and_unit(case, answer
 
 
 @given(case=cases(3, 4))
-@settings(max_examples=6)
+@share(0.24)
 def test_nor_do_programs_that_measure_against_it(case):
     r, _, (write, _) = case
     game, truth = random_game(r.size, 2, 2, seed=7)
@@ -102,7 +102,7 @@ def test_nor_do_programs_that_measure_against_it(case):
 
 
 @given(case=cases(2, 3))
-@settings(max_examples=10)
+@share(0.4)
 def test_nor_does_the_commitment_that_makes_the_environment(case):
     r, _, (write, _) = case
     environment = strict_environment(write(r), "1/2", rational=True)
@@ -168,7 +168,6 @@ def test_the_follower_of_the_shifted_reward_itself_is_not_refuted():
 
 
 @given(case=cases(3, 6), mixed=st.lists(st.booleans(), min_size=6, max_size=6))
-@settings(max_examples=25)
 def test_every_answer_in_an_ideal_environment_has_its_certificate(case, mixed):
     r, _, (write, _) = case
     n, hypothesis = r.size, write(r)
@@ -269,7 +268,7 @@ def test_a_share_is_any_number(epsilon):
 
 
 @given(case=cases(2, 4), power=st.sampled_from([-900, -500, 0, 500, 900]))
-@settings(max_examples=20)
+@share(0.8)
 def test_a_factor_multiplies_the_local_scale(case, power):
     r, _, _ = case
     game, _ = random_game(r.size, 2, 2, seed=3)

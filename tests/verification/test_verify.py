@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import share
+from hypothesis import given
 from hypothesis import strategies as st
 from instances import exact_values
 
@@ -258,7 +259,7 @@ def test_what_does_not_belong_together_is_refused():
 # Inclusions in general
 
 
-@settings(max_examples=15)
+@share(0.6)
 @given(n=st.integers(2, 4), episodes=st.integers(0, 3), seed=st.integers(0, 2**32 - 1))
 def test_a_half_space_is_proved_or_has_a_witness_on_any_game(n, episodes, seed):
     rng = np.random.default_rng(seed)
