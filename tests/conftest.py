@@ -32,3 +32,10 @@ def problems() -> Path:
     if not folder.is_dir():
         pytest.skip("the real problem files stand beside the project's own checkout only")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that read the real problem files: they are an outside oracle."""
+    for item in items:
+        if "problems" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.oracle)

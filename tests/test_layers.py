@@ -250,34 +250,45 @@ def test_programs_are_solved_in_one_place(name):
 # Loading
 
 
-def loaded_by(code):
-    """The heavy libraries that are in memory after some code, in a fresh interpreter."""
-    report = f"{code}; import sys; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
+LIGHT = [
+    "import iirl_opt; dir(iirl_opt); iirl_opt.__version__; iirl_opt.commitment",
+    "from iirl_opt import TwoAgentMDP, MDP, errors; errors.InvalidGame",
+    "from iirl_opt import maze_maker, random_game, load_game, policy_iteration",
+    "from iirl_opt.game import split, exact_values",
+    "from iirl_opt import CommitmentProblem, dominance, best_responses",
+    "from iirl_opt.commitment import branch_and_bound, enumerate_commitments",
+    "from iirl_opt import OptimalFollower, Observation, best_responses",
+]
+
+
+def loaded_by(codes):
+    """After each of several lines of code, one after the other in one fresh interpreter: the heavy
+    libraries that are in memory."""
+    report = f"import sys; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
+    lines = [line for code in codes for line in (code, report)]
     done = subprocess.run(
-        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+        [sys.executable, "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
-    return done.stdout.split()
+    return {
+        code: found.split() for code, found in zip(codes, done.stdout.split("\n"), strict=False)
+    }
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import iirl_opt; dir(iirl_opt); iirl_opt.__version__; iirl_opt.commitment",
-        "from iirl_opt import TwoAgentMDP, MDP, errors; errors.InvalidGame",
-        "from iirl_opt import maze_maker, random_game, load_game, policy_iteration",
-        "from iirl_opt.game import split, exact_values",
-        "from iirl_opt import CommitmentProblem, dominance, best_responses",
-        "from iirl_opt.commitment import branch_and_bound, enumerate_commitments",
-        "from iirl_opt import OptimalFollower, Observation, best_responses",
-    ],
-)
-def test_nothing_heavy_is_loaded_before_it_is_needed(code):
-    assert loaded_by(code) == []
+@pytest.mark.process
+def test_nothing_heavy_is_loaded_before_it_is_needed():
+    assert loaded_by(LIGHT) == {code: [] for code in LIGHT}
 
 
+@pytest.mark.process
 def test_what_needs_a_solver_or_a_graph_loads_it_then():
-    assert "cvxpy" in loaded_by("from iirl_opt import FeasibleRewards")
-    assert loaded_by("from iirl_opt import to_networkx") == ["networkx"]
+    graph, sets = "from iirl_opt import to_networkx", "from iirl_opt import FeasibleRewards"
+    found = loaded_by([graph, sets])
+    assert found[graph] == ["networkx"]
+    assert "cvxpy" in found[sets]
 
 
 # The public names

@@ -208,9 +208,12 @@ def alone(tmp_path, text, *arguments, replaced=("", "")):
     (tmp_path / "proof.json").write_text(text, "utf-8")
     command = [sys.executable, "-S", "-m", "recheck", "proof.json", *arguments]
     elsewhere = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
+    return subprocess.run(
+        command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True, timeout=120
+    )
 
 
+@pytest.mark.process
 def test_it_runs_where_the_library_is_not(tmp_path):
     done = alone(tmp_path, sealed(document()))
     assert (done.returncode, done.stderr) == (0, "")
@@ -219,15 +222,19 @@ def test_it_runs_where_the_library_is_not(tmp_path):
     assert alone(tmp_path, "{}").returncode == 2
 
 
+@pytest.mark.process
 def test_it_runs_where_the_library_is_from_any_folder(tmp_path):
     (tmp_path / "proof.json").write_text(sealed(document()), "utf-8")
     command = [sys.executable, "-m", "iirl_opt.recheck", "proof.json"]
     here = os.environ | {"PYTHONPATH": str(PACKAGE.parents[1])}
-    done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=here, capture_output=True, text=True, timeout=120
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "PROVED" in done.stdout
 
 
+@pytest.mark.process
 def test_it_gives_up_in_time(tmp_path):
     endless = ("    fields = parse(text)", "    max(iter(int, 1))")
     done = alone(tmp_path, sealed(document()), "--seconds", "0.3", replaced=endless)

@@ -1,7 +1,6 @@
 """The paper's statements as code: their verdicts, the search itself, and the command."""
 
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -9,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from commands import child
 from hypothesis import given
 from hypothesis import strategies as st
 from instances import best_values, games, is_optimal, optimal_policies, rewards
@@ -522,10 +522,10 @@ def test_the_command_names_the_extra_that_it_lacks(monkeypatch, capsys):
     assert "pip install 'iirl-opt[testing]'" in problem
 
 
+@pytest.mark.process
 def test_claims_load_neither_hypothesis_nor_a_solver():
     code = (
         "import sys, iirl_opt.claims; "
         "print([m for m in ('hypothesis', 'cvxpy', 'networkx') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert child([sys.executable, "-c", code]) == (0, "[]\n", "")

@@ -147,6 +147,7 @@ def test_no_stochastic_commitment_is_better(instance, data):
     assert (values <= commit(game, reward).values + 1e-9).all()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_quantecon_finds_the_same_values(joint, seed):

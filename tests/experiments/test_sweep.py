@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import LONGEST, start
 from scipy import stats
 
 from iirl_opt.errors import FileProblem, InvalidArgument
@@ -214,6 +215,7 @@ def wait(cell: Cell) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_worker_outlives_its_parent(how: signal.Signals, tmp_path: Path) -> None:
     code = (
@@ -225,14 +227,20 @@ def test_no_worker_outlives_its_parent(how: signal.Signals, tmp_path: Path) -> N
     )
     script = tmp_path / "script.py"
     script.write_text(code)
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, str(script)]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as parent:
-        until = time.monotonic() + 120
-        while len(workers := list(tmp_path.glob("[0-9]*"))) < 2:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        parent.send_signal(how)
+    folders = (Path(__file__).parent, Path(__file__).parents[1])
+    paths = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
+    options = {"env": {"PYTHONPATH": os.pathsep.join(paths)}, "stderr": subprocess.DEVNULL}
+    with start([sys.executable, script], **options) as parent:
+        try:
+            until = time.monotonic() + LONGEST
+            while len(workers := list(tmp_path.glob("[0-9]*"))) < 2:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            parent.send_signal(how)
+            parent.wait(LONGEST)
+        finally:
+            parent.kill()
+    until = time.monotonic() + LONGEST
     while any(is_running(int(worker.name)) for worker in workers):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -245,6 +253,10 @@ def is_running(pid: int) -> bool:
         return False
     # A process that has ended but was not fetched yet is not running.
     state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["ps", "-o", "stat=", "-p", str(pid)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST,
     )
     return not state.stdout.startswith("Z") and bool(state.stdout)

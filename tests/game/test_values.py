@@ -285,6 +285,7 @@ def test_all_routes_lead_to_the_same_optimum(data, game):
         )
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("discount", [0, 0.5, 0.9, 0.999])
 @pytest.mark.parametrize("shape", ["(S,)", "(S, B)"])
 @pytest.mark.parametrize("kind", ["any", "tied", "constant", "huge", "tiny"])

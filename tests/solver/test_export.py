@@ -30,6 +30,7 @@ def test_highs_reads_the_file_to_the_same_optimum(name: str, suffix: str, tmp_pa
     assert -solver.getInfo().objective_function_value == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.oracle
 @pytest.mark.skipif(shutil.which("glpsol") is None, reason="glpsol (glpk-utils) is not installed")
 @pytest.mark.parametrize(("suffix", "flag"), [(".lp", "--lp"), (".mps", "--freemps")])
 @pytest.mark.parametrize("name", MODELS)
@@ -39,7 +40,13 @@ def test_glpsol_reads_the_file_to_the_same_optimum(
     model = read_model(name)
     path = write_program(program(model), tmp_path / f"model{suffix}")
     report = tmp_path / "report.txt"
-    subprocess.run(["glpsol", flag, path, "-o", report], check=True, capture_output=True, text=True)
+    subprocess.run(
+        ["glpsol", flag, path, "-o", report],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     objective = re.search(r"Objective:.* = (\S+)", report.read_text())
     assert objective is not None
     value = answer(model).quantities["value"]

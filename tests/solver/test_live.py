@@ -1,11 +1,11 @@
 """Live programs: whatever changed and in whichever order, the answer is that of a fresh program."""
 
-import subprocess
 import sys
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from commands import child
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -219,11 +219,12 @@ def test_what_does_not_fit_is_named_and_changes_nothing(change, place):
     assert live.solve().value == pytest.approx(1)
 
 
+@pytest.mark.process
 def test_nothing_is_printed():
     code = (
         "from iirl_opt.solver import LiveProgram\n"
         "live = LiveProgram([1.0], [[1.0]], [1.0], [2.0])\n"
         "live.solve(); live.change_objective([-1.0]); live.solve()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("", "")
+    done = child([sys.executable, "-c", code])
+    assert done == (0, "", "")

@@ -51,6 +51,7 @@ def child(*parts):
     return done.stdout.split()
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_a_mixed_integer_program_and_keeps_its_incumbent():
     status, value, bound, late = child(
         CHILD,
@@ -71,6 +72,7 @@ def test_ctrl_c_ends_a_mixed_integer_program_and_keeps_its_incumbent():
     assert float(late) < 20
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("solver", ["HiGHS(presolve=False)", "HiGHS()", "HiGHS('ipm')"])
 def test_ctrl_c_ends_a_linear_program(solver):
     (word,) = child(
@@ -88,6 +90,7 @@ def test_ctrl_c_ends_a_linear_program(solver):
     assert word in ("Interrupted", "KeyboardInterrupt")
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_a_live_program_which_can_go_on_afterwards():
     words = child(
         CHILD,
@@ -110,6 +113,7 @@ def test_ctrl_c_ends_a_live_program_which_can_go_on_afterwards():
     assert words == ["ended", "True"]
 
 
+@pytest.mark.process
 def test_what_another_signal_raises_comes_through():
     (word,) = child(
         CHILD,
@@ -128,6 +132,7 @@ def test_what_another_signal_raises_comes_through():
     assert word == "rang"
 
 
+@pytest.mark.process
 def test_a_second_ctrl_c_does_not_wait():
     (word,) = child(
         CHILD,
@@ -187,6 +192,7 @@ def test_solving_in_threads_leaves_the_process_as_it_was():
             assert value == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.process
 def test_a_thread_that_prints_while_highs_first_runs_loses_nothing():
     words = child(
         """

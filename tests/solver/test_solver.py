@@ -626,8 +626,9 @@ assert solve(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])).value == 2
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("before", ["", "import os, sys; os.close(1); sys.stdout = None"])
 def test_the_first_solve_of_a_process_prints_nothing(before):
     command = [sys.executable, "-c", before + FIRST_SOLVE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

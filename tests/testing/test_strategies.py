@@ -1,6 +1,5 @@
 """Strategies: bounds hold, nothing is filtered, false claims shrink to their smallest instance."""
 
-import subprocess
 import sys
 from fractions import Fraction
 from importlib.metadata import entry_points
@@ -8,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from commands import child
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
@@ -531,10 +531,11 @@ installed = pytest.mark.skipif(
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return child([sys.executable, "-c", code])
 
 
 @installed
+@pytest.mark.process
 def test_the_entry_point_registers_the_types_and_loads_neither_strategies_nor_solvers():
     done = run(
         "import sys\n"
@@ -550,7 +551,7 @@ def test_the_entry_point_registers_the_types_and_loads_neither_strategies_nor_so
         "        assert type(one) is kind\n"
         "    check()\n"
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
 
 
 @installed
@@ -562,6 +563,7 @@ def test_annotations_are_enough(game: TwoAgentMDP, mdp: MDP, seen: Observation, 
     assert len(steps) >= 2
 
 
+@pytest.mark.process
 def test_without_hypothesis_the_strategies_name_the_extra_and_the_assertions_work():
     done = run(
         "import sys\n"
@@ -574,9 +576,9 @@ def test_without_hypothesis_the_strategies_name_the_extra_and_the_assertions_wor
         "except MissingExtra as problem:\n"
         "    print(problem)\n"
     )
-    assert done.returncode == 0, done.stderr
-    assert "the strategies of iirl_opt.testing needs an extra" in done.stdout
-    assert "pip install 'iirl-opt[testing]'" in done.stdout
+    assert done.code == 0, done.err
+    assert "the strategies of iirl_opt.testing needs an extra" in done.out
+    assert "pip install 'iirl-opt[testing]'" in done.out
 
 
 def test_the_package_names_what_it_has_and_nothing_else():
