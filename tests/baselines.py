@@ -74,7 +74,7 @@ def made(what):
         "search": lambda: iirl.commitment.enumerate_commitments(made("problem")),
         "bound": lambda: iirl.rewards.regret_bound(made("feasible"), PI1),
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
-        "proof": lambda: certificate.policy_improvement(GAME, R, JOINT, best_joint()),
+        "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
         "folder": folder,
         "side": lambda: certificate.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
     }[what]()

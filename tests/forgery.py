@@ -21,7 +21,7 @@ from iirl_opt.certificate import (
     Violation,
     Witness,
 )
-from iirl_opt.certificate.base import digest_of
+from iirl_opt.certificate.record import digest_of
 
 __all__ = ["edited", "leaves", "sealed", "tightened"]
 

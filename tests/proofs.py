@@ -24,16 +24,15 @@ from iirl_opt.certificate import (
     SparseRows,
     Violation,
     Witness,
-    angle_bound,
-    policy_improvement,
-    violation,
-    witness,
 )
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.exact import exact_optimum
+from iirl_opt.occupancy import policy_improvement
 from iirl_opt.occupancy.proof import Side, infeasibility, optimality
+from iirl_opt.rewards import violation, witness
 from iirl_opt.rewards.inclusion_proof import class_inclusion, inclusion, least_tangent
+from iirl_opt.verification import angle_bound
 
 __all__ = ["DISCOUNTS", "KINDS", "SCALES", "honest", "loosened"]
 

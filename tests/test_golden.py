@@ -14,7 +14,7 @@ import pytest
 
 import iirl_opt as iirl
 from iirl_opt import recheck
-from iirl_opt.certificate.base import HOMES
+from iirl_opt.certificate.record import HOMES
 from iirl_opt.claims import PAPER
 from iirl_opt.cli.app import run
 from iirl_opt.errors import FileProblem

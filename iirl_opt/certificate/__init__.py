@@ -4,7 +4,14 @@ A certificate is self-contained: it holds the instance, the claim in words, wher
 from, and the numbers that prove it. `Certificate.check` recomputes everything in exact numbers,
 without a tolerance, and never asks a solver. Saved as JSON with a version and a digest, it can be
 sent to somebody who trusts neither the solver nor this library. ``docs/certificate_format.rst`` is
-the format; `certify` finds the certificate of an answer.
+the format.
+
+This room has the records and their one check: what a certificate holds (`record`, `fields`, `form`,
+`instance`) and the conditions of each kind. Who makes one stands where the answer is found, as
+`optimality` in `iirl_opt.occupancy`, `violation`, `witness` and `inclusion` in `iirl_opt.rewards`,
+`commitment_bound` in `iirl_opt.commitment` and `angle_bound` in `iirl_opt.verification`: makers may
+guess, round and repair, the check may not. What all of them share is here (`given`, `near`), and
+`certify` finds the maker of an answer by its type.
 
 | kind | claim |
 | --- | --- |

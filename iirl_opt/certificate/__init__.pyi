@@ -1,14 +1,8 @@
-from .base import (
-    Certificate as Certificate,
+from .angle import (
+    AngleBound as AngleBound,
 )
-from .base import (
+from .check import (
     Check as Check,
-)
-from .base import (
-    Match as Match,
-)
-from .base import (
-    read_certificate as read_certificate,
 )
 from .halfspaces import (
     class_halfspaces as class_halfspaces,
@@ -31,6 +25,9 @@ from .instance import (
 from .makers import (
     certify as certify,
 )
+from .match import (
+    Match as Match,
+)
 from .occupancy import (
     Infeasibility as Infeasibility,
 )
@@ -40,26 +37,17 @@ from .occupancy import (
 from .policies import (
     PolicyImprovement as PolicyImprovement,
 )
-from .policies import (
-    policy_improvement as policy_improvement,
+from .record import (
+    Certificate as Certificate,
 )
-from .rewards import (
+from .record import (
+    read_certificate as read_certificate,
+)
+from .responses import (
     Violation as Violation,
 )
-from .rewards import (
+from .responses import (
     Witness as Witness,
-)
-from .rewards import (
-    violation as violation,
-)
-from .rewards import (
-    witness as witness,
-)
-from .strict import (
-    AngleBound as AngleBound,
-)
-from .strict import (
-    angle_bound as angle_bound,
 )
 from .tree import (
     CommitmentBound as CommitmentBound,
@@ -80,12 +68,8 @@ __all__ = [
     "SparseRows",
     "Violation",
     "Witness",
-    "angle_bound",
     "certify",
     "class_halfspaces",
     "cone_halfspaces",
-    "policy_improvement",
     "read_certificate",
-    "violation",
-    "witness",
 ]

@@ -38,10 +38,10 @@ __all__ = [
     "MODELS",
     "RULES",
     "Bounds",
+    "FollowerPlay",
+    "KernelRow",
     "Mask",
     "Model",
-    "Play",
-    "Row",
     "Weights",
     "exp_bounds",
     "product_of",
@@ -59,7 +59,7 @@ RULES = ("first", "last", "mix", "any", "optimistic", "pessimistic")
 BITS, GUARD = 128, 32
 
 
-class Row(NamedTuple):
+class KernelRow(NamedTuple):
     """A row of a kernel: where it leads, with integer weights over one denominator."""
 
     at: tuple[int, ...]
@@ -95,7 +95,7 @@ class Bounds(NamedTuple):
         return dict(zip(("over", "low", "high", "worth"), write(list(self)), strict=True))
 
 
-class Play(NamedTuple):
+class FollowerPlay(NamedTuple):
     """How a follower plays.
 
     Attributes
@@ -126,13 +126,13 @@ class Play(NamedTuple):
         return self.numbers[0] if self.model == "greedy" else Fraction(0)
 
     @property
-    def reversed(self) -> Play:
+    def reversed(self) -> FollowerPlay:
         """The same follower for a leader whose reward has the other sign."""
         other = {"optimistic": "pessimistic", "pessimistic": "optimistic"}
         return self._replace(ties=other.get(self.ties, self.ties))
 
 
-def product_of(row: Row, numbers: Sequence[int]) -> int:
+def product_of(row: KernelRow, numbers: Sequence[int]) -> int:
     """Return the weights of a row times whole numbers, over the denominators of both."""
     return sum(map(mul, row.weights, map(numbers.__getitem__, row.at)))
 
@@ -151,11 +151,11 @@ class Model:
     """
 
     shape: tuple[int, int, int]
-    rows: Sequence[Row]
+    rows: Sequence[KernelRow]
     discount: Fraction
     leader: Vector
     follower: Vector
-    play: Play
+    play: FollowerPlay
 
     @cached_property
     def reversed(self) -> Model:
@@ -165,7 +165,7 @@ class Model:
         return Model(*parts, self.play.reversed)
 
     @cached_property
-    def _differences(self) -> dict[tuple[int, int], Row]:
+    def _differences(self) -> dict[tuple[int, int], KernelRow]:
         """The rows of two answers to the same action of the leader, subtracted."""
         n_b = self.shape[2]
         found = {}
@@ -204,14 +204,14 @@ class Model:
         """Return by how much h exceeds ``min_a max_b (f + γ P h)`` at most: ≤ 0 proves it."""
         return max(
             Fraction(h[s], over) - max(self.action_values(s, a, h, over, self.follower))
-            for s, a in _pairs(mask)
+            for s, a in _choices_of(mask)
         )
 
     def follower_high(self, mask: Mask, h: Sequence[int], over: int) -> Fraction:
         """Return by how much ``max_a max_b (f + γ P h)`` exceeds h at most: ≤ 0 proves it."""
         return max(
             max(self.action_values(s, a, h, over, self.follower)) - Fraction(h[s], over)
-            for s, a in _pairs(mask)
+            for s, a in _choices_of(mask)
         )
 
     def leader_high(self, mask: Mask, bounds: Bounds) -> Fraction | None:
@@ -220,7 +220,7 @@ class Model:
         The number is a mean excess over w of a compatible play.
         """
         worst: Fraction | None = None
-        for s, a in _pairs(mask):
+        for s, a in _choices_of(mask):
             gains, least = self.gains(s, a, bounds), None
             for weights in self.weights(s, a, bounds):
                 excess = _excess(weights, gains)
@@ -325,7 +325,7 @@ class Model:
         return n[0] + n[1] * q if self.play.model == "affine" else Fraction(q ** int(n[0]))
 
 
-def _pairs(mask: Mask) -> Iterator[tuple[int, int]]:
+def _choices_of(mask: Mask) -> Iterator[tuple[int, int]]:
     return ((s, a) for s, actions in enumerate(mask) for a in actions)
 
 
@@ -337,14 +337,14 @@ def _excess(weights: Weights, gains: Vector) -> Fraction:
     return total / max(hi for _, hi in weights)
 
 
-def _minus(first: Row, second: Row) -> Row:
+def _minus(first: KernelRow, second: KernelRow) -> KernelRow:
     below = math.lcm(first.below, second.below)
     numbers: dict[int, int] = {}
     for row, sign in ((first, below // first.below), (second, -(below // second.below))):
         for j, x in zip(row.at, row.weights, strict=True):
             numbers[j] = numbers.get(j, 0) + sign * x
     used = {j: x for j, x in sorted(numbers.items()) if x}
-    return Row(tuple(used), tuple(used.values()), below)
+    return KernelRow(tuple(used), tuple(used.values()), below)
 
 
 def _logarithm(bits: int) -> int:

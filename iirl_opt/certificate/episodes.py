@@ -24,13 +24,13 @@ from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import over
 from iirl_opt.exact.rows import ExactRows
 
-__all__ = ["Episode", "combined", "explicit_rows", "on_reward"]
+__all__ = ["ExactEpisode", "combined", "explicit_rows", "on_reward"]
 
 Vector = NDArray[Any]
 
 
 @dataclass(eq=False)
-class Episode:
+class ExactEpisode:
     """A commitment (S, A) and a response (S, B) in a game, distributions in Fractions."""
 
     instance: Instance
@@ -77,7 +77,7 @@ class Episode:
         return np.asarray(values[:, None] - self.own(reward) - onward)
 
 
-def combined(episode: Episode, weights: Vector, values: Vector) -> Vector:
+def combined(episode: ExactEpisode, weights: Vector, values: Vector) -> Vector:
     """Return ``γ Dᵀ y − (I − γP)ᵀ z``, (S,)."""
     n_b = episode.pi2.shape[1]
     by_state: dict[int, Fraction] = {s: values[s] for s in np.flatnonzero(values).tolist()}
@@ -102,7 +102,7 @@ def combined(episode: Episode, weights: Vector, values: Vector) -> Vector:
     )
 
 
-def on_reward(episode: Episode, weights: Vector, values: Vector, joint: bool) -> Vector:
+def on_reward(episode: ExactEpisode, weights: Vector, values: Vector, joint: bool) -> Vector:
     """Return ``Cᵀ y + R̄ᵀ z``, over state rewards (S,) or joint ones (S·A·B,)."""
     if not joint:
         return values
@@ -112,7 +112,7 @@ def on_reward(episode: Episode, weights: Vector, values: Vector, joint: bool) ->
 
 
 def explicit_rows(
-    episode: Episode, wanted: NDArray[np.int64], *, joint: bool
+    episode: ExactEpisode, wanted: NDArray[np.int64], *, joint: bool
 ) -> tuple[Vector, Vector]:
     """Return conditions over the reward alone, and the multipliers z that eliminate the values.
 

@@ -44,13 +44,13 @@ def joint_weights(
     what = f"the {name} policy"
     if isinstance(policy, tuple):
         pi1, pi2 = (np.asarray(part) for part in policy)
-        game.check_leader_policy(_floats(pi1))
-        game.check_follower_policy(_floats(pi2))
+        game.check_leader_policy(_as_floats(pi1))
+        game.check_follower_policy(_as_floats(pi2))
         return np.asarray(rational_policy(pi1)[:, :, None] * rational_policy(pi2)[:, None, :])
     given = np.asarray(policy)
-    check_policy(_floats(given), game.shape, name=what, states=game.states)
+    check_policy(_as_floats(given), game.shape, name=what, states=game.states)
     return distributions(as_fractions(given).reshape(len(given), -1)).reshape(game.shape)
 
 
-def _floats(policy: Vector) -> Vector:
+def _as_floats(policy: Vector) -> Vector:
     return as_reals(policy) if policy.dtype == object else policy

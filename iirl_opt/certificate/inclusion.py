@@ -29,11 +29,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions, magnitude
-from iirl_opt.certificate.episodes import Episode, combined, on_reward
+from iirl_opt.certificate.check import Conditions, magnitude
+from iirl_opt.certificate.episodes import ExactEpisode, combined, on_reward
 from iirl_opt.certificate.form import above, up
 from iirl_opt.certificate.halfspaces import centred, class_halfspaces, cone_halfspaces, cone_pairs
 from iirl_opt.certificate.instance import SparseRows, clamped, span
+from iirl_opt.certificate.record import Certificate
 
 __all__ = ["ClassInclusion", "Inclusion", "slacks", "tangent"]
 
@@ -44,7 +45,7 @@ THEOREM = "linear duality over Corollary 1 of the paper, with the factor γ"
 
 
 def slacks(
-    episodes: list[Episode], halfspaces: SparseRows, on_gaps: SparseRows, on_values: SparseRows
+    episodes: list[ExactEpisode], halfspaces: SparseRows, on_gaps: SparseRows, on_values: SparseRows
 ) -> Iterator[Fraction]:
     """Yield η for each half-space: by how much of a reward's span it may be left."""
     n_states = episodes[0].pi2.shape[0] if episodes else halfspaces.width
@@ -99,7 +100,7 @@ class _Proof(Certificate):
 
     def _slacks(self, halfspaces: SparseRows) -> list[Fraction]:
         pairs = zip(self.shares("pi1"), self.shares("pi2"), strict=True)
-        episodes = [Episode(self.instance, *pair) for pair in pairs]
+        episodes = [ExactEpisode(self.instance, *pair) for pair in pairs]
         return [*slacks(episodes, halfspaces, self.on_gaps, self.on_values)]
 
     def _every(self) -> str:

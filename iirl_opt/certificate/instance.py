@@ -71,7 +71,7 @@ class SparseRows:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the rows as JSON values."""
-        return {"width": self.width, "rows": _pairs(self.indptr, self.indices, self.data)}
+        return {"width": self.width, "rows": _sparse_pairs(self.indptr, self.indices, self.data)}
 
     def exact(self) -> SparseRows:
         """Return the rows with Fractions in them."""
@@ -138,7 +138,7 @@ def _read_pairs(rows: Any) -> tuple[Integers, Integers, list[Any]]:
     return np.cumsum(sizes).astype(np.int64), indices, [x for _, x in pairs]
 
 
-def _pairs(indptr: Integers, indices: Integers, data: Vector) -> list[Any]:
+def _sparse_pairs(indptr: Integers, indices: Integers, data: Vector) -> list[Any]:
     entries = [*zip(indices.tolist(), write(data), strict=True)]
     return [[[j, x] for j, x in entries[i:k]] for i, k in pairwise(indptr.tolist())]
 
@@ -256,7 +256,7 @@ class Instance:
         divisor = math.gcd(*whole.tolist()) or 1
         return {
             "shape": list(self.shape),
-            "kernel": _pairs(self.rows.indptr, self.rows.indices, self.rows.numerators),
+            "kernel": _sparse_pairs(self.rows.indptr, self.rows.indices, self.rows.numerators),
             "discount": write(self.discount),
             "start": write(whole // divisor),
             "states": list(self.states),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from iirl_opt.certificate.base import Certificate
+from iirl_opt.certificate.record import Certificate
 from iirl_opt.errors import Infeasible, NotCertified
 
 __all__ = ["certify"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,24 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
 
 if TYPE_CHECKING:
-    from iirl_opt.certificate.base import Certificate
+    from iirl_opt.certificate.record import Certificate
 
-__all__ = ["differences"]
+__all__ = ["Match", "differences"]
+
+
+@dataclass(frozen=True)
+class Match:
+    """Whether a certificate speaks of what it was compared with: true when nothing differs.
+
+    Attributes
+    ----------
+    differences : in words.
+    """
+
+    differences: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.differences
 
 
 def differences(

@@ -39,7 +39,7 @@ def sums(rows: ExactRows, discount: Fraction, reward: Vector) -> Vector:
     """
     if largest_class(rows) <= SMALL:
         return discounted_sums(rows, discount, reward)
-    return _refined(rows, discount, reward, rows.times, transposed=False)
+    return _by_refinement(rows, discount, reward, rows.times, transposed=False)
 
 
 def masses(rows: ExactRows, discount: Fraction, start: Vector) -> Vector:
@@ -52,10 +52,10 @@ def masses(rows: ExactRows, discount: Fraction, start: Vector) -> Vector:
         found = solve((np.eye(size, dtype=int) - discount * rows.dense()).T, start)
         assert found is not None  # I − γP is regular
         return found
-    return _refined(rows, discount, start, rows.transposed, transposed=True)
+    return _by_refinement(rows, discount, start, rows.transposed, transposed=True)
 
 
-def _refined(
+def _by_refinement(
     rows: ExactRows,
     discount: Fraction,
     right: Vector,

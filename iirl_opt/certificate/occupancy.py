@@ -21,9 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions, magnitude
+from iirl_opt.certificate.check import Conditions, magnitude
 from iirl_opt.certificate.form import down, up
 from iirl_opt.certificate.instance import SparseRows, clamped
+from iirl_opt.certificate.record import Certificate
 
 __all__ = ["Infeasibility", "Optimality"]
 

@@ -12,22 +12,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from iirl_opt.certificate.base import Certificate, Conditions, positive
+from iirl_opt.certificate.check import Conditions, positive
 from iirl_opt.certificate.form import down
-from iirl_opt.certificate.given import joint_weights, read_reward
-from iirl_opt.certificate.instance import Instance
-from iirl_opt.certificate.near import sums
-from iirl_opt.checks import checked
-from iirl_opt.errors import InvalidPolicy
-from iirl_opt.exact.numbers import as_reals
-from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.policy import POLICY
-from iirl_opt.game.values import REWARD
+from iirl_opt.certificate.record import Certificate
 
-__all__ = ["PolicyImprovement", "policy_improvement"]
+__all__ = ["PolicyImprovement", "mean_reward"]
 
 # Objects that are Fractions.
 Vector = NDArray[Any]
@@ -109,48 +100,3 @@ class PolicyImprovement(Certificate):
 def mean_reward(reward: Vector, policy: Vector) -> Vector:
     """Return ``r_π``, (S,), of a joint policy (S, A, B)."""
     return reward if reward.ndim == 1 else np.asarray((policy * reward).sum(axis=(1, 2)))
-
-
-@checked(game=GAME, reward=REWARD, old=POLICY, new=POLICY)
-def policy_improvement(
-    game: TwoAgentMDP,
-    reward: ArrayLike,
-    old: ArrayLike | tuple[ArrayLike, ArrayLike],
-    new: ArrayLike | tuple[ArrayLike, ArrayLike],
-) -> PolicyImprovement:
-    """Return the proof that a policy is not optimal, because another is worth more somewhere.
-
-    Parameters
-    ----------
-    reward : (S,) or (S, A, B).
-    old, new : pairs ``(pi1, pi2)``, or joint policies (S, A, B).
-
-    Raises
-    ------
-    InvalidPolicy
-        The new policy is worth no more from any state.
-
-    **Cost** arithmetic: two linear systems with S unknowns.
-    """
-    instance, r = Instance.of(game), read_reward(game, reward)
-    policies = [joint_weights(game, p, name) for p, name in ((old, "old"), (new, "new"))]
-    values = []
-    for policy in policies:
-        chain: ExactRows = instance.chain(policy)
-        values.append(sums(chain, instance.discount, mean_reward(r, policy)))
-    gains = values[1] - values[0]
-    state = int(np.argmax(gains))
-    parts: dict[str, Any] = {
-        "instance": instance,
-        "reward": r,
-        "old": policies[0],
-        "new": policies[1],
-        "old_values": values[0],
-        "new_values": values[1],
-        "state": state,
-    }
-    gain = PolicyImprovement(**parts, gain=gains[state]).proved()
-    if gain <= 0:
-        problem = f"is no improvement (the largest gain is {as_reals(gains[state]).item():.3g})"
-        raise InvalidPolicy("new policy", problem, "one that is worth more from a state", None)
-    return PolicyImprovement(**parts, gain=gain)

@@ -17,23 +17,24 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from iirl_opt.certificate.base import Certificate, Conditions
-from iirl_opt.certificate.boxes import Bounds, Model, Play, Row
+from iirl_opt.certificate.boxes import Bounds, FollowerPlay, KernelRow, Model
+from iirl_opt.certificate.check import Conditions
 from iirl_opt.certificate.form import down, up
 from iirl_opt.certificate.instance import Instance
+from iirl_opt.certificate.record import Certificate
 
 __all__ = ["CommitmentBound", "leaf_masks", "model_of"]
 
 Mask = tuple[tuple[int, ...], ...]
 
 
-def model_of(instance: Instance, leader: Any, follower: Any, play: Play) -> Model:
+def model_of(instance: Instance, leader: Any, follower: Any, play: FollowerPlay) -> Model:
     """Return the commitment problem of a game with rewards (S,) or (S, A, B)."""
     rows = instance.rows
     columns, weights = rows.indices.tolist(), rows.numerators.tolist()
     spans = pairwise(rows.indptr.tolist())
     kernel = [
-        Row(tuple(columns[i:j]), tuple(weights[i:j]), int(below))
+        KernelRow(tuple(columns[i:j]), tuple(weights[i:j]), int(below))
         for (i, j), below in zip(spans, rows.denominators.tolist(), strict=True)
     ]
     own, theirs = (instance.over_choices(r).tolist() for r in (leader, follower))
@@ -87,9 +88,9 @@ class CommitmentBound(Certificate):
     leaves: Sequence[Bounds]
 
     @property
-    def play(self) -> Play:
+    def play(self) -> FollowerPlay:
         """How the follower plays."""
-        return Play(self.model, self.ties, tuple(self.numbers.ravel().tolist()))
+        return FollowerPlay(self.model, self.ties, tuple(self.numbers.ravel().tolist()))
 
     def _shapes(self) -> Mapping[str, tuple[int, ...]]:
         shape = self.instance.shape
@@ -210,7 +211,7 @@ def _is_node(node: Any, n_states: int, n_a: int) -> bool:
     return inside and all(_are_positions(part, n_a) for part in node[1:])
 
 
-def _named(play: Play) -> str:
+def _named(play: FollowerPlay) -> str:
     """Return a follower in words."""
     n = [down(x) for x in play.numbers]
     if play.model == "greedy":

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.boxes import Bounds, Model, Play
+from iirl_opt.certificate.boxes import Bounds, FollowerPlay, Model
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.tree import CommitmentBound, Mask, model_of, weighted
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, array_of_whole, checked, whole
@@ -43,7 +43,7 @@ MOST_LEAVES = 20_000
 CLOSE, ROUNDING = 2**41, 2**10
 
 
-def play_of(problem: CommitmentProblem) -> Play:
+def play_of(problem: CommitmentProblem) -> FollowerPlay:
     """Return how the follower of a problem plays, in the words of a certificate.
 
     Raises
@@ -56,18 +56,18 @@ def play_of(problem: CommitmentProblem) -> Play:
     if isinstance(follower, OptimalFollower | EpsilonGreedyFollower):
         share = follower.epsilon if isinstance(follower, EpsilonGreedyFollower) else 0
         rule = problem.ties or follower.ties
-        return Play("greedy", "any" if rule == "random" else rule, (as_fraction(share),))
+        return FollowerPlay("greedy", "any" if rule == "random" else rule, (as_fraction(share),))
     if isinstance(follower, BoltzmannFollower):
-        return Play("boltzmann", "", (as_fraction(follower.beta),))
+        return FollowerPlay("boltzmann", "", (as_fraction(follower.beta),))
     f = follower.f if isinstance(follower, ProportionalFollower) else None
     if f is np.exp:
-        return Play("boltzmann", "", (Fraction(1),))
+        return FollowerPlay("boltzmann", "", (Fraction(1),))
     if isinstance(f, Exponential):
-        return Play("boltzmann", "", (as_fraction(f.rate),))
+        return FollowerPlay("boltzmann", "", (as_fraction(f.rate),))
     if isinstance(f, Affine):
-        return Play("affine", "", (as_fraction(f.constant), as_fraction(f.slope)))
+        return FollowerPlay("affine", "", (as_fraction(f.constant), as_fraction(f.slope)))
     if isinstance(f, Power):
-        return Play("power", "", (as_fraction(f.exponent),))
+        return FollowerPlay("power", "", (as_fraction(f.exponent),))
     raise InvalidArgument(
         "follower",
         f"is {follower!r}, which a certificate cannot state",

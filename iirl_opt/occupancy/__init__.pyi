@@ -16,6 +16,9 @@ from .proof import (
 from .proof import (
     optimality as optimality,
 )
+from .proof import (
+    policy_improvement as policy_improvement,
+)
 
 __all__ = [
     "OccupancyMeasure",
@@ -24,4 +27,5 @@ __all__ = [
     "budget",
     "infeasibility",
     "optimality",
+    "policy_improvement",
 ]

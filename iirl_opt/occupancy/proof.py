@@ -1,4 +1,4 @@
-"""Makers of proofs about occupancy programs.
+"""Makers of proofs about occupancy programs, and that a policy is no optimum of one.
 
 Whatever prices λ ≥ 0 and κ a solver found, the best values beside them are those of the game with
 the reward ``r − Gᵀ λ − Kᵀ κ``; so they come from policy iteration in exact numbers (or in numbers
@@ -20,15 +20,17 @@ from iirl_opt.certificate.given import joint_weights, read_reward
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped
 from iirl_opt.certificate.near import in_units, masses, sums
 from iirl_opt.certificate.occupancy import Infeasibility, Optimality
+from iirl_opt.certificate.policies import PolicyImprovement, mean_reward
 from iirl_opt.checks import array_of_floats, checked, is_a, kept
-from iirl_opt.errors import InvalidArgument, NotExact
+from iirl_opt.errors import InvalidArgument, InvalidPolicy, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
+from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import POLICY
 from iirl_opt.game.values import REWARD, modified_policy_iteration
 
-__all__ = ["Side", "infeasibility", "optimality"]
+__all__ = ["Side", "infeasibility", "optimality", "policy_improvement"]
 
 # Objects that are Fractions.
 Vector = NDArray[Any]
@@ -267,3 +269,48 @@ def infeasibility(game: TwoAgentMDP, side: Side, values: ArrayLike | None = None
         problem = f"prove nothing ({outcome.reasons[0]})"
         raise InvalidArgument("multipliers", problem, "a Farkas ray", None)
     return found
+
+
+@checked(game=GAME, reward=REWARD, old=POLICY, new=POLICY)
+def policy_improvement(
+    game: TwoAgentMDP,
+    reward: ArrayLike,
+    old: ArrayLike | tuple[ArrayLike, ArrayLike],
+    new: ArrayLike | tuple[ArrayLike, ArrayLike],
+) -> PolicyImprovement:
+    """Return the proof that a policy is not optimal, because another is worth more somewhere.
+
+    Parameters
+    ----------
+    reward : (S,) or (S, A, B).
+    old, new : pairs ``(pi1, pi2)``, or joint policies (S, A, B).
+
+    Raises
+    ------
+    InvalidPolicy
+        The new policy is worth no more from any state.
+
+    **Cost** arithmetic: two linear systems with S unknowns.
+    """
+    instance, r = Instance.of(game), read_reward(game, reward)
+    policies = [joint_weights(game, p, name) for p, name in ((old, "old"), (new, "new"))]
+    values = []
+    for policy in policies:
+        chain: ExactRows = instance.chain(policy)
+        values.append(sums(chain, instance.discount, mean_reward(r, policy)))
+    gains = values[1] - values[0]
+    state = int(np.argmax(gains))
+    parts: dict[str, Any] = {
+        "instance": instance,
+        "reward": r,
+        "old": policies[0],
+        "new": policies[1],
+        "old_values": values[0],
+        "new_values": values[1],
+        "state": state,
+    }
+    gain = PolicyImprovement(**parts, gain=gains[state]).proved()
+    if gain <= 0:
+        problem = f"is no improvement (the largest gain is {as_reals(gains[state]).item():.3g})"
+        raise InvalidPolicy("new policy", problem, "one that is worth more from a state", None)
+    return PolicyImprovement(**parts, gain=gain)

@@ -55,6 +55,12 @@ from .regret import (
 from .regret import (
     worst_regret as worst_regret,
 )
+from .response_proof import (
+    violation as violation,
+)
+from .response_proof import (
+    witness as witness,
+)
 
 __all__ = [
     "AffineClass",
@@ -75,5 +81,7 @@ __all__ = [
     "class_inclusion",
     "inclusion",
     "regret_bound",
+    "violation",
+    "witness",
     "worst_regret",
 ]

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
-from iirl_opt.certificate.base import magnitude
-from iirl_opt.certificate.episodes import Episode, explicit_rows
+from iirl_opt.certificate.check import magnitude
+from iirl_opt.certificate.episodes import ExactEpisode, explicit_rows
 from iirl_opt.certificate.form import above
 from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.halfspaces import cone_pairs
@@ -240,7 +240,7 @@ def _multipliers(
             sizes = sorted({y.shape for y in given})
             allowed = f"{len(halfspaces)} arrays of shape {shape}"
             raise InvalidArgument("multipliers", f"are {len(given)} of {sizes}", allowed, sizes)
-    episodes = [Episode(instance, a, b) for a, b in zip(pi1, pi2, strict=True)]
+    episodes = [ExactEpisode(instance, a, b) for a, b in zip(pi1, pi2, strict=True)]
     search = _Search(episodes, halfspaces.width, n_states)
     both = [search.find(h, None if given is None else given[i]) for i, h in enumerate(halfspaces)]
     size = len(observations) * n_states
@@ -255,7 +255,7 @@ def _multipliers(
 class _Search:
     """Looks for the multipliers of one half-space after another, and keeps the explicit rows."""
 
-    def __init__(self, episodes: Sequence[Episode], width: int, n_states: int) -> None:
+    def __init__(self, episodes: Sequence[ExactEpisode], width: int, n_states: int) -> None:
         self.episodes = episodes
         self.joint = width != n_states
         self.widths = (width, n_states)

@@ -1,3 +1,6 @@
+from .angle_proof import (
+    angle_bound as angle_bound,
+)
 from .environment import (
     Environment as Environment,
 )
@@ -45,6 +48,7 @@ __all__ = [
     "Verdict",
     "VerificationProtocol",
     "VerificationReport",
+    "angle_bound",
     "ideal_environment",
     "identify",
     "prove_inclusion",

@@ -17,10 +17,11 @@ from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 from truth import is_true
 
 import iirl_opt as iirl
-from iirl_opt.certificate import Certificate, angle_bound
+from iirl_opt.certificate import Certificate
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.occupancy.proof import optimality
 from iirl_opt.rewards.inclusion_proof import class_inclusion
+from iirl_opt.verification import angle_bound
 
 SEEDS = st.integers(0, 10_000)
 # Of each of ten kinds.

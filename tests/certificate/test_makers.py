@@ -13,22 +13,17 @@ from hypothesis import strategies as st
 from proofs import a_game, a_reward, best_policy, environment, observed
 
 import iirl_opt as iirl
-from iirl_opt.certificate import (
-    Certificate,
-    angle_bound,
-    certify,
-    class_halfspaces,
-    policy_improvement,
-    violation,
-    witness,
-)
+from iirl_opt.certificate import Certificate, certify, class_halfspaces
 from iirl_opt.certificate.near import masses, sums
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy, NotCertified
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.exact import exact_optimum
+from iirl_opt.occupancy import policy_improvement
 from iirl_opt.occupancy.proof import optimality
+from iirl_opt.rewards import violation, witness
 from iirl_opt.rewards.inclusion_proof import class_inclusion, inclusion
+from iirl_opt.verification import angle_bound
 
 SEEDS = st.integers(0, 10_000)
 

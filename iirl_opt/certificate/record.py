@@ -1,8 +1,7 @@
-"""What all certificates share: the claim, checking, reading and writing.
+"""The record that all certificates are: the claim, checking it, reading and writing it.
 
-All numbers are exact: floats are read as the dyadic rationals that they are, and what cannot be
-read so, NaN and infinity, is no certificate. There is one check and it has no tolerance; what a
-proof in floating point misses an exact one by is part of the claim.
+A kind says the form of its fields (`iirl_opt.certificate.fields`), the words of its claim, and the
+conditions under which the numbers prove it (`iirl_opt.certificate.check`).
 """
 
 from __future__ import annotations
@@ -11,36 +10,30 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate.boxes import Bounds
-from iirl_opt.certificate.form import read_array, read_integer, read_number, write
-from iirl_opt.certificate.instance import Instance, SparseRows, distributions, is_distribution
-from iirl_opt.certificate.match import differences
+from iirl_opt.certificate.check import Check, Conditions
+from iirl_opt.certificate.fields import exact_field, plain_field, read_field
+from iirl_opt.certificate.instance import Instance, distributions, is_distribution
+from iirl_opt.certificate.match import Match, differences
 from iirl_opt.checks import PATH, TEXT, checked
-from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions, as_reals
+from iirl_opt.errors import FileProblem, IIRLError
+from iirl_opt.exact.numbers import UNREADABLE
 from iirl_opt.files import read_text, write_text
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
 
 __all__ = [
     "Certificate",
-    "Check",
-    "Conditions",
-    "Match",
     "digest_of",
-    "magnitude",
-    "positive",
     "read_certificate",
 ]
 
@@ -51,115 +44,17 @@ VERSION, MOST_BYTES = 2, 2_000_000_000
 
 # The kinds of this package and their modules, which are loaded when one is read.
 HOMES = {
-    "angle bound": "strict",
+    "angle bound": "angle",
     "class inclusion": "inclusion",
     "inclusion": "inclusion",
     "infeasibility": "occupancy",
     "optimality": "occupancy",
     "policy improvement": "policies",
     "search tree": "tree",
-    "violation": "rewards",
-    "witness": "rewards",
+    "violation": "responses",
+    "witness": "responses",
 }
 MALFORMED = (*UNREADABLE, KeyError, AttributeError, RecursionError, IIRLError)
-
-
-class Conditions(NamedTuple):
-    """What a proof consists of.
-
-    Attributes
-    ----------
-    residuals : by condition, how far it is from holding: zero or less holds.
-    margins : by strict condition, by how much it holds: more than zero is needed.
-    """
-
-    residuals: Mapping[str, Any]
-    margins: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Check:
-    """The outcome of a check: true when the claim is proved.
-
-    Attributes
-    ----------
-    residuals : by condition, how far it is from holding exactly (zero or less: it holds).
-    tolerance : what was allowed; zero in a check of a certificate.
-    margins : by strict condition, by how much it holds; more than `tolerance` is needed.
-    """
-
-    residuals: Mapping[str, Any]
-    tolerance: float = 0.0
-    margins: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """The conditions that fail, with their residuals; empty when the claim is proved."""
-        wide = (
-            f"{name}: {_short(residual)} exceeds {self.tolerance:g}"
-            for name, residual in self.residuals.items()
-            if not residual <= self.tolerance
-        )
-        narrow = (
-            f"{name}: {_short(margin)} does not exceed {self.tolerance:g}"
-            for name, margin in self.margins.items()
-            if not margin > self.tolerance
-        )
-        return (*wide, *narrow)
-
-    def __bool__(self) -> bool:
-        return not self.reasons
-
-
-def _short(number: Any) -> str:
-    return f"{as_reals(number).item():.3g}"
-
-
-@dataclass(frozen=True)
-class Match:
-    """Whether a certificate speaks of what it was compared with: true when nothing differs.
-
-    Attributes
-    ----------
-    differences : in words.
-    """
-
-    differences: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return not self.differences
-
-
-# How a field of each form is read from JSON; from Python's objects `_exact` reads all of them.
-READERS: Mapping[str, Callable[[Any], Any]] = {
-    "number": read_number,
-    "integer": read_integer,
-    "array": read_array,
-    "weights": read_array,
-    "rows": SparseRows.read,
-    "positions": lambda given: tuple(map(read_integer, _listed(given))),
-    "text": lambda given: _text(given),
-    "lists": lambda given: _integers(_listed(given)),
-    "box": Bounds.read,
-    "boxes": lambda given: tuple(map(Bounds.read, _listed(given))),
-}
-
-
-def _text(given: Any) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"{given!r} is no text")
-    return given
-
-
-def _integers(given: Any) -> Any:
-    """Return nested lists of integers as nested tuples."""
-    return tuple(map(_integers, given)) if isinstance(given, list) else read_integer(given)
-
-
-def _listed(given: Any) -> list[Any]:
-    if not isinstance(given, list):
-        raise TypeError(f"{given!r} is no list")
-    return given
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,7 +84,7 @@ class Certificate(ABC):
 
     def __post_init__(self) -> None:
         for name, form in self.forms.items():
-            object.__setattr__(self, name, _exact(name, form, getattr(self, name)))
+            object.__setattr__(self, name, exact_field(name, form, getattr(self, name)))
         for name, shape in self._shapes().items():
             value = getattr(self, name)
             if isinstance(value, np.ndarray) and value.size == 0 == math.prod(shape):
@@ -279,7 +174,7 @@ class Certificate(ABC):
 
     def to_json(self) -> str:
         """Return the certificate as one JSON document with version, kind and digest."""
-        own = {name: _plain(getattr(self, name)) for name in self.forms}
+        own = {name: plain_field(getattr(self, name)) for name in self.forms}
         words = {"claim": self.claim, "source": self.source}
         head = {"version": VERSION, "kind": self.kind, "instance": self.instance.to_plain()}
         body = {**head, **words, **own}
@@ -310,48 +205,8 @@ class Certificate(ABC):
             raise TypeError("words that are no text")
         if body.keys() != cls.forms.keys():
             raise KeyError(f"fields {sorted(body.keys() ^ cls.forms.keys())}")
-        own = {name: _read(form, body[name]) for name, form in cls.forms.items()}
+        own = {name: read_field(form, body[name]) for name, form in cls.forms.items()}
         return cls(instance=instance, **texts, **own)
-
-
-def _read(form: str, given: Any) -> Any:
-    if form.endswith("?") and given is None:
-        return None
-    return READERS[form.removesuffix("?")](given)
-
-
-def _exact(name: str, form: str, given: Any) -> Any:
-    """Return the value of a field in exact numbers.
-
-    Raises
-    ------
-    InvalidArgument
-        It holds something else than finite numbers.
-    """
-    if given is None and form.endswith("?"):
-        return None
-    try:
-        if form.startswith("number"):
-            return as_fraction(given)
-        if form == "integer":
-            return read_integer(given.item() if isinstance(given, np.generic) else given)
-        if form == "positions":
-            return tuple(int(x) for x in given)
-        if form == "rows":
-            return given.exact()
-        if form in ("text", "lists", "box", "boxes"):  # whole numbers already
-            return given
-        return as_fractions(given)
-    except (*UNREADABLE, AttributeError):
-        raise InvalidArgument(name, "is not finite or no number", "finite numbers", given) from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, SparseRows | Bounds):
-        return value.to_plain()
-    if isinstance(value, tuple) and value and isinstance(value[0], Bounds):
-        return [box.to_plain() for box in value]
-    return write(value)
 
 
 @checked(source=PATH)
@@ -397,14 +252,3 @@ def digest_of(body: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a JSON document in its canonical form."""
     text = json.dumps(body, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def magnitude(vector: Any) -> Fraction:
-    """Return the largest absolute value of an array, or zero."""
-    return max(map(abs, np.asarray(vector).ravel().tolist()), default=Fraction(0))
-
-
-def positive(vector: Any) -> Fraction:
-    """Return the largest number of an array, or zero if none is positive."""
-    numbers: list[Fraction] = np.asarray(vector).ravel().tolist()
-    return max([Fraction(0), *numbers])
