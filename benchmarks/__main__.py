@@ -46,8 +46,8 @@ def games() -> dict[str, tuple[TwoAgentMDP, np.ndarray]]:
     """Return the games of the tables: the paper's two, and a sparse random one."""
     return {
         "maze 392×6×4": tuple(iirl.maze_maker()),
-        "paper 200×4×4": iirl.random_game(200, 4, 4, seed=0),
-        "sparse 1000×4×4": iirl.random_game(1000, 4, 4, seed=0, successors=5),
+        "paper 200×4×4": iirl.random_game(200, 4, 4, rng=0),
+        "sparse 1000×4×4": iirl.random_game(1000, 4, 4, rng=0, successors=5),
     }
 
 
@@ -177,7 +177,7 @@ def learning() -> list[Row]:
 def active() -> list[Row]:
     """Time the active learner's episodes against Algorithm 1's, and compare their regrets."""
     sizes = {"random 30×3×3": (30, 3, 3), "random 200×4×4": (200, 4, 4)}
-    problems = {name: iirl.random_game(*size, seed=0) for name, size in sizes.items()}
+    problems = {name: iirl.random_game(*size, rng=0) for name, size in sizes.items()}
     problems["maze 392×6×4"] = tuple(iirl.maze_maker())
     rows = []
     for name, (game, truth) in problems.items():
@@ -209,7 +209,7 @@ def certificates() -> list[Row]:
     upper: dict[bool, list[float]] = {False: [], True: []}
     ms: dict[bool, list[float]] = {False: [], True: []}
     for seed in range(50):
-        game, truth = iirl.random_game(6, 2, 2, seed=seed)
+        game, truth = iirl.random_game(6, 2, 2, rng=seed)
         for episode in iirl.interact(iirl.ActiveIRL(game, seed=seed), truth, 24):
             if episode.number not in (3, 9, 15, 24):
                 continue
@@ -265,7 +265,7 @@ def cuts() -> list[Row]:
         ("random 30×3×3", (30, 3, 3), 10),
         ("paper 200×4×4", (200, 4, 4), 4),
     ):
-        game, truth = iirl.random_game(*size, seed=0)
+        game, truth = iirl.random_game(*size, rng=0)
         seconds, began = [], time.perf_counter()
         for episode in iirl.interact(iirl.InteractiveIRL(game, seed=0), truth, 30):
             seconds.append(time.perf_counter() - began)

@@ -42,7 +42,7 @@ def seen(
     evidence = iirl.bayesian.Evidence(game)
     for _ in range(episodes):
         pi1 = iirl.random_deterministic_policy(n_states, n_actions, rng)
-        pi2 = iirl.BoltzmannFollower(beta).respond(game, pi1, truth)
+        pi2 = iirl.BoltzmannFollower(beta).respond(game, truth, pi1)
         steps = iirl.sample_trajectory(game, pi1, pi2, rng, min_length=length)
         evidence = evidence.observe(steps)
     return evidence
@@ -71,9 +71,9 @@ def speed(runs: int) -> None:
     """Print proposals a second of both paths."""
     print("proposals a second      episodes   compiled      NumPy      ratio")
     games = {
-        "small 5×2×2": iirl.random_game(5, 2, 2, seed=1),
+        "small 5×2×2": iirl.random_game(5, 2, 2, rng=1),
         "maze 392×6×4": tuple(iirl.maze_maker()),
-        "paper 200×4×4": iirl.random_game(200, 4, 4, seed=0),
+        "paper 200×4×4": iirl.random_game(200, 4, 4, rng=0),
     }
     for name, (game, truth) in games.items():
         for episodes in (1, 5, 10, 30):
@@ -116,8 +116,8 @@ def samplers(runs: int, budget: float) -> None:
     """Print effective draws a second of the samplers on the same posteriors."""
     print("effective draws a second         worst    ratio    R-hat  proposals a second")
     cases = {
-        "random 5×2×2, 10 episodes": (iirl.random_game(5, 2, 2, seed=1), 10, 10),
-        "random 50×4×4, 5 episodes": (iirl.random_game(50, 4, 4, seed=0), 5, 20),
+        "random 5×2×2, 10 episodes": (iirl.random_game(5, 2, 2, rng=1), 10, 10),
+        "random 50×4×4, 5 episodes": (iirl.random_game(50, 4, 4, rng=0), 5, 20),
     }
     for name, ((game, truth), episodes, length) in cases.items():
         prior = iirl.bayesian.exponential_prior(10.0 * float(truth.sum()))

@@ -28,8 +28,8 @@ def respond(game: iirl.TwoAgentMDP, truth: Array, ties: str, rng: np.random.Gene
     """Return an optimal response; the adversary leaves the first action wherever it can."""
     alone = np.ones((game.n_states, 1))
     if ties != "adversary":
-        return iirl.OptimalFollower(ties).respond(game, alone, truth, rng)
-    q = iirl.best_responses(game, alone, truth)
+        return iirl.OptimalFollower(ties).respond(game, truth, alone, rng)
+    q = iirl.best_responses(game, truth, alone)
     last = q.optimal.shape[1] - 1 - q.optimal[:, ::-1].argmax(axis=1)
     return iirl.deterministic_policy(last, q.optimal.shape[1])
 
@@ -80,11 +80,11 @@ def protocol_table(
     table = []
     for n in (3, 4, 6):
         for seed in range(seeds):
-            game, _ = iirl.random_game(n, 2, 2, seed=seed, concentration=concentration)
+            game, _ = iirl.random_game(n, 2, 2, rng=seed, concentration=concentration)
             truth = np.random.default_rng(seed).random(n)
             protocol = VerificationProtocol(game, truth)
             while not protocol.finished and protocol.episode < 300:
-                answer = iirl.OptimalFollower().respond(game, protocol.ask(), truth)
+                answer = iirl.OptimalFollower().respond(game, truth, protocol.ask())
                 protocol = protocol.tell(answer)
             table.append((n, seed, protocol))
     return table

@@ -16,7 +16,7 @@ follower, rng = iirl.OptimalFollower(), np.random.default_rng(1)
 feasible = iirl.FeasibleRewards(game)
 for _ in range(2):
     pi1 = iirl.random_deterministic_policy(game.n_states, game.n_leader_actions, rng)
-    feasible = feasible.observe(pi1, follower.respond(game, pi1, truth))
+    feasible = feasible.observe(pi1, follower.respond(game, truth, pi1))
 
 corner, start = (game.states.index(cell) for cell in ("(2,2)", "(2,0)"))
 r = cp.Variable(game.n_states, nonneg=True)

@@ -10,12 +10,12 @@ import numpy as np
 
 import iirl_opt as iirl
 
-game, truth = iirl.random_game(12, 3, 3, seed=3)
+game, truth = iirl.random_game(12, 3, 3, rng=3)
 follower, rng = iirl.OptimalFollower(), np.random.default_rng(0)
 feasible = iirl.FeasibleRewards(game)
 for _ in range(1):
     pi1 = iirl.random_policy(game.n_states, game.n_leader_actions, rng)
-    feasible = feasible.observe(pi1, follower.respond(game, pi1, truth))
+    feasible = feasible.observe(pi1, follower.respond(game, truth, pi1))
 
 r = cp.Variable(game.n_states)
 equalities, nonnegative = feasible.lifted(r)

@@ -8,12 +8,12 @@ import numpy as np
 
 import iirl_opt as iirl
 
-game, truth = iirl.random_game(8, 2, 2, seed=5)
+game, truth = iirl.random_game(8, 2, 2, rng=5)
 follower = iirl.OptimalFollower()
 feasible = iirl.FeasibleRewards(game)
 for action in range(2):
     pi1 = iirl.deterministic_policy(np.full(8, action), 2)
-    feasible = feasible.observe(pi1, follower.respond(game, pi1, truth))
+    feasible = feasible.observe(pi1, follower.respond(game, truth, pi1))
 r = cp.Variable(8)
 rows = [cp.sum(r) == 1, r[0] >= 0.2]
 problem = cp.Problem(cp.Maximize(cp.sum(cp.entr(r))), feasible.constraints(r) + rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 import iirl_opt as iirl
 
-game, reward = iirl.random_game(6, 2, 2, seed=6)
+game, reward = iirl.random_game(6, 2, 2, rng=6)
 hazard = np.zeros(game.shape)
 hazard[:, 1, 1] = 1.0
 

@@ -7,7 +7,7 @@ worth to know the partner's ε beforehand.
 
 import iirl_opt as iirl
 
-game, reward = iirl.random_game(6, 3, 3, seed=15, concentration=0.1)
+game, reward = iirl.random_game(6, 3, 3, rng=15, concentration=0.1)
 partner = iirl.EpsilonGreedyFollower(0.5)
 
 problem = iirl.CommitmentProblem(game, reward, partner)

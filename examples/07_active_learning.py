@@ -11,7 +11,7 @@ import iirl_opt as iirl
 
 late = {"Algorithm 1": [], "active": []}
 for seed in range(5):
-    game, truth = iirl.random_game(30, 3, 3, seed=seed)
+    game, truth = iirl.random_game(30, 3, 3, rng=seed)
     best = iirl.commit(game, truth).value
     learners = {
         "Algorithm 1": iirl.InteractiveIRL(game, seed=seed),
@@ -23,7 +23,7 @@ for seed in range(5):
         total, end = sum(regrets), late[name][-1]
         print(f"game {seed}: {name:12} loses {total:.2f} of V* in all, {end:.0e} an episode late")
 
-game, truth = iirl.random_game(6, 2, 2, seed=1)
+game, truth = iirl.random_game(6, 2, 2, rng=1)
 learner = iirl.ActiveIRL(game, delta=1e-3)
 for episode in iirl.interact(learner, truth, 15):
     learner = episode.learner

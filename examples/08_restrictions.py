@@ -9,7 +9,7 @@ import numpy as np
 
 import iirl_opt as iirl
 
-game, reward = iirl.random_game(5, 3, 2, seed=8)
+game, reward = iirl.random_game(5, 3, 2, rng=8)
 free = iirl.commit(game, reward)
 print(f"free:                                {free.value:.4f}")
 

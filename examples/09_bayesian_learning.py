@@ -46,17 +46,17 @@ class HabitFollower:
         """Return the play (…, B) at action values (…, B)."""
         return np.exp(HabitFamily().log_answer(q, self.beta))
 
-    def respond(self, game, pi1, reward, rng=None):
+    def respond(self, game, reward, pi1, rng=None):
         """Return the response policy (S, B)."""
-        return self.answer(iirl.best_responses(game, pi1, reward).q)
+        return self.answer(iirl.best_responses(game, reward, pi1).q)
 
 
-game, _ = iirl.random_game(3, 2, 3, seed=4)
+game, _ = iirl.random_game(3, 2, 3, rng=4)
 truth, beta = np.array([0.0, 0.7, 0.3]), 40.0
 rng = np.random.default_rng(0)
 evidence = iirl.bayesian.Evidence(game)
 for pi1 in ([[1, 0]] * 3, [[0, 1]] * 3):
-    pi2 = HabitFollower(beta).respond(game, pi1, truth)
+    pi2 = HabitFollower(beta).respond(game, truth, pi1)
     for _ in range(4):
         evidence = evidence.observe(iirl.sample_trajectory(game, pi1, pi2, rng, min_length=15))
 

@@ -74,8 +74,8 @@ class Follower(Protocol):
     def respond(
         self,
         game: TwoAgentMDP,
-        pi1: ArrayLike,
         reward: ArrayLike,
+        pi1: ArrayLike,
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the response to the commitment `pi1` of shape (S, A): a policy (S, B)."""
@@ -97,12 +97,12 @@ class LocalFollower(Follower, Protocol):
 
 
 @checked(game=GAME)
-def best_responses(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Optimum:
+def best_responses(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Optimum:
     """Return values (S,), action values (S, B) and all optimal actions of the follower's MDP.
 
     **Cost** arithmetic: one planning problem with S states and B actions.
     """
-    return follower_optimum(game, pi1, reward)
+    return follower_optimum(game, reward, pi1)
 
 
 @checked(ties=one_of(*TIES), seed=SEED)
@@ -128,26 +128,26 @@ class OptimalFollower:
     def respond(
         self,
         game: TwoAgentMDP,
-        pi1: ArrayLike,
         reward: ArrayLike,
-        rng: np.random.Generator | None = None,
+        pi1: ArrayLike,
+        rng: int | np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return an optimal response (S, B), or the mask of all optimal actions."""
-        return self.among(best_responses(game, pi1, reward).optimal, rng)
+        return self.among(best_responses(game, reward, pi1).optimal, rng)
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self,
         q: Array,
         tolerance: float = 0.0,
-        rng: np.random.Generator | None = None,
+        rng: int | np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the best actions (…, B) at q (…, B), or the mask of all of them."""
         return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
 
     @checked(optimal=MASK, rng=RNG)
     def among(
-        self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None
+        self, optimal: NDArray[np.bool_], rng: int | np.random.Generator | None = None
     ) -> NDArray[Any]:
         """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
         if self.ties == "all":
@@ -159,7 +159,8 @@ class OptimalFollower:
         elif self.ties == "last":
             chosen = optimal.shape[-1] - 1 - optimal[..., ::-1].argmax(axis=-1)
         else:
-            draws = (np.random.default_rng(self.seed) if rng is None else rng).random(optimal.shape)
+            random = np.random.default_rng(self.seed if rng is None else rng)
+            draws = random.random(optimal.shape)
             chosen = np.where(optimal, draws, -1.0).argmax(axis=-1)
         return np.asarray(np.eye(optimal.shape[-1])[chosen])
 
@@ -185,25 +186,27 @@ class EpsilonGreedyFollower:
     def respond(
         self,
         game: TwoAgentMDP,
-        pi1: ArrayLike,
         reward: ArrayLike,
-        rng: np.random.Generator | None = None,
+        pi1: ArrayLike,
+        rng: int | np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the ε-greedy response, shape (S, B)."""
-        return self.among(best_responses(game, pi1, reward).optimal, rng)
+        return self.among(best_responses(game, reward, pi1).optimal, rng)
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
         self,
         q: Array,
         tolerance: float = 0.0,
-        rng: np.random.Generator | None = None,
+        rng: int | np.random.Generator | None = None,
     ) -> Array:
         """Return the ε-greedy play (…, B) at q (…, B)."""
         return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
 
     @checked(optimal=MASK, rng=RNG)
-    def among(self, optimal: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
+    def among(
+        self, optimal: NDArray[np.bool_], rng: int | np.random.Generator | None = None
+    ) -> Array:
         """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
         greedy = OptimalFollower(self.ties, self.seed).among(optimal, rng)
         return np.asarray((1 - self.epsilon) * greedy + self.epsilon / greedy.shape[-1])
@@ -224,9 +227,9 @@ class BoltzmannFollower:
     beta: float
 
     @checked(game=GAME)
-    def log_respond(self, game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
+    def log_respond(self, game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Array:
         """Return the logarithm of the response, shape (S, B)."""
-        return self.log_answer(follower_action_values(game, pi1, reward))
+        return self.log_answer(follower_action_values(game, reward, pi1))
 
     @checked(q=VALUES)
     def log_answer(self, q: Array) -> Array:
@@ -237,7 +240,7 @@ class BoltzmannFollower:
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
-        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+        self, q: Array, tolerance: float = 0.0, rng: int | np.random.Generator | None = None
     ) -> Array:
         """Return the Boltzmann-rational play (…, B) at q (…, B)."""
         return np.exp(self.log_answer(q))
@@ -246,12 +249,12 @@ class BoltzmannFollower:
     def respond(
         self,
         game: TwoAgentMDP,
-        pi1: ArrayLike,
         reward: ArrayLike,
-        rng: np.random.Generator | None = None,
+        pi1: ArrayLike,
+        rng: int | np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the Boltzmann-rational response, shape (S, B)."""
-        return np.exp(self.log_respond(game, pi1, reward))
+        return np.exp(self.log_respond(game, reward, pi1))
 
 
 @checked(f=FUNCTION)
@@ -273,9 +276,9 @@ class ProportionalFollower:
     def respond(
         self,
         game: TwoAgentMDP,
-        pi1: ArrayLike,
         reward: ArrayLike,
-        rng: np.random.Generator | None = None,
+        pi1: ArrayLike,
+        rng: int | np.random.Generator | None = None,
     ) -> NDArray[Any]:
         """Return the proportional response, shape (S, B).
 
@@ -285,7 +288,7 @@ class ProportionalFollower:
             f is negative, not finite, or zero for every action: names the state and action; or its
             values are no array of the shape of Q.
         """
-        q = follower_action_values(game, pi1, reward)
+        q = follower_action_values(game, reward, pi1)
         weights = self.weights(q)
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():
@@ -314,7 +317,7 @@ class ProportionalFollower:
 
     @checked(q=VALUES, tolerance=NOT_NEGATIVE, rng=RNG)
     def answer(
-        self, q: Array, tolerance: float = 0.0, rng: np.random.Generator | None = None
+        self, q: Array, tolerance: float = 0.0, rng: int | np.random.Generator | None = None
     ) -> Array:
         """Return the proportional play (…, B) at q (…, B).
 

@@ -200,7 +200,7 @@ def sample_trajectory(
     game: TwoAgentMDP,
     pi1: ArrayLike,
     pi2: ArrayLike,
-    rng: np.random.Generator,
+    rng: int | np.random.Generator | None,
     *,
     end_probability: float | None = None,
     min_length: int = 2,
@@ -227,10 +227,11 @@ def sample_trajectory(
     commitment = game.check_leader_policy(pi1)
     leader = np.cumsum(commitment, axis=1)
     follower = np.cumsum(game.check_follower_policy(pi2), axis=1)
-    length = min_length - 1 + int(rng.geometric(end))
+    random = np.random.default_rng(rng)
+    length = min_length - 1 + int(random.geometric(end))
     s, a, b = steps = np.empty((3, length), dtype=np.int64)
-    state = _pick(np.cumsum(game.start), rng.random())
-    for h, draws in enumerate(rng.random((length, 3))):
+    state = _pick(np.cumsum(game.start), random.random())
+    for h, draws in enumerate(random.random((length, 3))):
         s[h] = state
         a[h], b[h] = _pick(leader[state], draws[0]), _pick(follower[state], draws[1])
         successors, chances = _row(game, *steps[:, h])

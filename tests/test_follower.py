@@ -53,7 +53,7 @@ def answered(draw):
 @given(case=answered())
 def test_best_responses_are_those_of_the_mdp_that_the_commitment_leaves(case):
     game, pi1, reward, q = case
-    best = best_responses(game, pi1, reward)
+    best = best_responses(game, reward, pi1)
     assert best.q == pytest.approx(q.astype(float), abs=1e-11)
     assert best.values == pytest.approx(q.max(axis=1).astype(float), abs=1e-11)
     assert (best.optimal == (q == q.max(axis=1, keepdims=True))).all()
@@ -63,7 +63,7 @@ def test_best_responses_are_those_of_the_mdp_that_the_commitment_leaves(case):
 def test_an_optimal_follower_plays_optimal_actions_by_its_tie_rule(case):
     game, pi1, reward, q = case
     optimal = q == q.max(axis=1, keepdims=True)
-    answers = {ties: OptimalFollower(ties, 0).respond(game, pi1, reward) for ties in TIES}
+    answers = {ties: OptimalFollower(ties, 0).respond(game, reward, pi1) for ties in TIES}
     assert (answers["all"] == optimal).all()
     assert answers["all"].dtype == bool
     assert answers["mix"] == pytest.approx(optimal / optimal.sum(axis=1, keepdims=True))
@@ -81,8 +81,8 @@ def test_an_epsilon_greedy_follower_mixes_an_optimal_one_with_the_uniform_policy
     case, epsilon, ties
 ):
     game, pi1, reward, _ = case
-    answer = EpsilonGreedyFollower(epsilon, ties, 1).respond(game, pi1, reward)
-    greedy = OptimalFollower(ties, 1).respond(game, pi1, reward)
+    answer = EpsilonGreedyFollower(epsilon, ties, 1).respond(game, reward, pi1)
+    greedy = OptimalFollower(ties, 1).respond(game, reward, pi1)
     expected = (1 - epsilon) * greedy + epsilon / game.n_follower_actions
     assert answer == pytest.approx(expected, abs=1e-15)
     assert answer.sum(axis=1) == pytest.approx(1, abs=1e-14)
@@ -94,8 +94,8 @@ def test_a_boltzmann_follower_plays_in_proportion_to_exponentials(case, beta):
     weights = np.exp(beta * (q - q.max(axis=1, keepdims=True)).astype(float))
     expected = weights / weights.sum(axis=1, keepdims=True)
     follower = BoltzmannFollower(beta)
-    assert follower.respond(game, pi1, reward) == pytest.approx(expected, abs=1e-9)
-    logs = follower.log_respond(game, pi1, reward)
+    assert follower.respond(game, reward, pi1) == pytest.approx(expected, abs=1e-9)
+    logs = follower.log_respond(game, reward, pi1)
     assert np.exp(logs) == pytest.approx(expected, abs=1e-9)
     assert logs == pytest.approx(
         beta * (q - q.max(axis=1, keepdims=True)).astype(float)
@@ -107,7 +107,7 @@ def test_a_boltzmann_follower_plays_in_proportion_to_exponentials(case, beta):
 @given(case=answered(), offset=st.floats(25, 100))
 def test_a_proportional_follower_plays_in_proportion_to_its_function(case, offset):
     game, pi1, reward, q = case  # |q| ≤ 2 / (1 − 0.9)
-    answer = ProportionalFollower(lambda x: x + offset).respond(game, pi1, reward)
+    answer = ProportionalFollower(lambda x: x + offset).respond(game, reward, pi1)
     weights = q.astype(float) + offset
     assert answer == pytest.approx(weights / weights.sum(axis=1, keepdims=True), abs=1e-10)
 
@@ -115,8 +115,8 @@ def test_a_proportional_follower_plays_in_proportion_to_its_function(case, offse
 @given(case=answered())
 def test_an_exponential_in_proportion_is_a_boltzmann_follower(case):
     game, pi1, reward, _ = case
-    answer = ProportionalFollower(np.exp).respond(game, pi1, reward)
-    expected = BoltzmannFollower(1).respond(game, pi1, reward)
+    answer = ProportionalFollower(np.exp).respond(game, reward, pi1)
+    expected = BoltzmannFollower(1).respond(game, reward, pi1)
     assert answer == pytest.approx(expected, abs=1e-12)
 
 
@@ -132,7 +132,7 @@ def test_the_commitment_decides_what_is_optimal():
         ([[0, 1], [1, 0]], [[True, False], [True, True]]),
         ([[0.5, 0.5], [1, 0]], [[True, True], [True, True]]),
     ]:
-        assert follower.respond(game, pi1, SECOND).tolist() == expected
+        assert follower.respond(game, SECOND, pi1).tolist() == expected
 
 
 # Ties
@@ -148,7 +148,7 @@ def test_the_commitment_decides_what_is_optimal():
     ],
 )
 def test_a_tie_rule_is_part_of_the_follower(ties, hall, yard):
-    answer = OptimalFollower(ties).respond(crossroads(), COMMITMENT, SECOND)
+    answer = OptimalFollower(ties).respond(crossroads(), SECOND, COMMITMENT)
     assert answer.tolist() == [hall, yard]
 
 
@@ -161,30 +161,30 @@ def test_the_first_action_is_the_rule_by_default():
 def test_random_ties_repeat_with_a_seed_and_vary_with_a_generator(make):
     game = crossroads()
     follower = make("random", 7)
-    first = follower.respond(game, COMMITMENT, SECOND)
+    first = follower.respond(game, SECOND, COMMITMENT)
     for _ in range(3):
-        assert (follower.respond(game, COMMITMENT, SECOND) == first).all()
-    seen = {make("random", seed).respond(game, COMMITMENT, SECOND).tobytes() for seed in range(100)}
+        assert (follower.respond(game, SECOND, COMMITMENT) == first).all()
+    seen = {make("random", seed).respond(game, SECOND, COMMITMENT).tobytes() for seed in range(100)}
     assert len(seen) == 8  # two optimal actions in the hall, four in the yard
     rng = np.random.default_rng(0)
-    drawn = [follower.respond(game, COMMITMENT, SECOND, rng) for _ in range(600)]
+    drawn = [follower.respond(game, SECOND, COMMITMENT, rng) for _ in range(600)]
     assert len({answer.tobytes() for answer in drawn}) == 8
     mean = np.mean([answer > 0.5 for answer in drawn], axis=0)
     assert mean == pytest.approx(np.array([[0, 0.5, 0.5, 0], [0.25] * 4]), abs=0.07)
     rng = np.random.default_rng(0)
-    again = [follower.respond(game, COMMITMENT, SECOND, rng) for _ in range(5)]
+    again = [follower.respond(game, SECOND, COMMITMENT, rng) for _ in range(5)]
     assert (np.array(again) == np.array(drawn[:5])).all()
 
 
 def test_random_ties_without_a_seed_vary():
     game = crossroads(30)
-    answers = [OptimalFollower("random").respond(game, COMMITMENT, [0, 0]) for _ in range(20)]
+    answers = [OptimalFollower("random").respond(game, [0, 0], COMMITMENT) for _ in range(20)]
     assert len({answer.tobytes() for answer in answers}) > 1
 
 
 def test_random_ties_are_independent_in_every_state():
     game = TwoAgentMDP(np.ones((40, 1, 2, 40), int), 0.5)
-    answer = OptimalFollower("random", 0).respond(game, np.ones((40, 1)), np.zeros(40))
+    answer = OptimalFollower("random", 0).respond(game, np.zeros(40), np.ones((40, 1)))
     assert 5 < answer[:, 0].sum() < 35
 
 
@@ -194,14 +194,14 @@ def test_random_ties_are_independent_in_every_state():
 @pytest.mark.parametrize(("epsilon", "ties"), [(0, "last"), (0, "mix"), (1, "first")])
 def test_epsilon_goes_from_optimal_to_uniform(epsilon, ties):
     game = crossroads()
-    answer = EpsilonGreedyFollower(epsilon, ties).respond(game, COMMITMENT, SECOND)
-    expected = OptimalFollower(ties).respond(game, COMMITMENT, SECOND)
+    answer = EpsilonGreedyFollower(epsilon, ties).respond(game, SECOND, COMMITMENT)
+    expected = OptimalFollower(ties).respond(game, SECOND, COMMITMENT)
     assert answer.tolist() == (np.full((2, 4), 0.25) if epsilon else expected).tolist()
 
 
 def test_at_beta_zero_every_action_is_as_likely():
     game = crossroads()
-    assert BoltzmannFollower(0).respond(game, COMMITMENT, SECOND).tolist() == [[0.25] * 4] * 2
+    assert BoltzmannFollower(0).respond(game, SECOND, COMMITMENT).tolist() == [[0.25] * 4] * 2
 
 
 @pytest.mark.filterwarnings("error")
@@ -209,10 +209,10 @@ def test_at_beta_zero_every_action_is_as_likely():
 @pytest.mark.parametrize("scale", [1.0, -1.0, 1e12])
 def test_a_large_beta_overflows_nowhere_and_plays_all_that_is_optimal(beta, scale):
     game, reward = crossroads(), scale * np.array(SECOND)
-    answer = BoltzmannFollower(beta).respond(game, COMMITMENT, reward)
-    expected = OptimalFollower("mix").respond(game, COMMITMENT, reward)
+    answer = BoltzmannFollower(beta).respond(game, reward, COMMITMENT)
+    expected = OptimalFollower("mix").respond(game, reward, COMMITMENT)
     assert answer == pytest.approx(expected, abs=1e-12)
-    logs = BoltzmannFollower(beta).log_respond(game, COMMITMENT, reward)
+    logs = BoltzmannFollower(beta).log_respond(game, reward, COMMITMENT)
     assert not np.isnan(logs).any()
     assert (logs <= 0).all()
 
@@ -220,8 +220,8 @@ def test_a_large_beta_overflows_nowhere_and_plays_all_that_is_optimal(beta, scal
 @pytest.mark.filterwarnings("error")
 def test_logarithms_are_exact_where_probabilities_vanish():
     game = crossroads(discount=0.5)
-    q = best_responses(game, COMMITMENT, SECOND).q
-    logs = BoltzmannFollower(1e4).log_respond(game, COMMITMENT, SECOND)
+    q = best_responses(game, SECOND, COMMITMENT).q
+    logs = BoltzmannFollower(1e4).log_respond(game, SECOND, COMMITMENT)
     assert logs[0, 0] == pytest.approx(1e4 * (q[0, 0] - q[0, 1]) - np.log(2), rel=1e-12)
     assert logs[0, 0] < -1000
 
@@ -229,14 +229,14 @@ def test_logarithms_are_exact_where_probabilities_vanish():
 def test_a_huge_function_does_not_overflow():
     game = crossroads()
     answer = ProportionalFollower(lambda q: np.full(q.shape, 1e308)).respond(
-        game, COMMITMENT, SECOND
+        game, SECOND, COMMITMENT
     )
     assert answer.tolist() == [[0.25] * 4] * 2
 
 
 def test_a_function_may_be_zero_for_some_actions():
     answer = ProportionalFollower(lambda q: (q >= q.max(axis=1, keepdims=True)) * 1.0).respond(
-        crossroads(), COMMITMENT, SECOND
+        crossroads(), SECOND, COMMITMENT
     )
     assert answer.tolist() == [[0, 0.5, 0.5, 0], [0.25] * 4]
 
@@ -247,7 +247,7 @@ def test_a_function_that_writes_into_its_argument_does_no_harm():
         return q
 
     game = crossroads()
-    assert ProportionalFollower(clip).respond(game, COMMITMENT, SECOND).tolist() == [[0.25] * 4] * 2
+    assert ProportionalFollower(clip).respond(game, SECOND, COMMITMENT).tolist() == [[0.25] * 4] * 2
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_function_that_writes_into_its_argument_does_no_harm():
 )
 def test_a_function_that_makes_no_policy_is_refused(f, message):
     with pytest.raises(InvalidArgument, match=message):
-        ProportionalFollower(f).respond(crossroads(), COMMITMENT, SECOND)
+        ProportionalFollower(f).respond(crossroads(), SECOND, COMMITMENT)
 
 
 @pytest.mark.parametrize(
@@ -303,15 +303,15 @@ def test_a_reward_of_states_and_actions_is_averaged_over_the_leader(follower):
     reward = np.array([[[0.0, 4.0], [1.0, 0.0]]])
     for door, mean in [([1, 0], [0, 4]), ([0, 1], [1, 0]), ([0.25, 0.75], [0.75, 1])]:
         single = TwoAgentMDP(np.ones((1, 1, 2, 1), int), 0)
-        expected = follower.respond(single, [[1]], np.array([[mean]]))
-        assert follower.respond(game, [door], reward) == pytest.approx(expected)
+        expected = follower.respond(single, np.array([[mean]]), [[1]])
+        assert follower.respond(game, reward, [door]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("follower", FOLLOWERS, ids=repr)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 2, 1), (1, 1, 3)])
 def test_every_answer_is_a_policy_also_under_a_constant_reward(follower, shape):
     game = TwoAgentMDP(np.ones((*shape, shape[0]), int), 0.9)
-    answer = follower.respond(game, np.full(shape[:2], 1 / shape[1]), np.full(shape[0], 0.1))
+    answer = follower.respond(game, np.full(shape[0], 0.1), np.full(shape[:2], 1 / shape[1]))
     assert answer.shape == (shape[0], shape[2])
     assert (answer >= 0).all()
     if answer.dtype == bool:
@@ -323,9 +323,9 @@ def test_every_answer_is_a_policy_also_under_a_constant_reward(follower, shape):
 @pytest.mark.parametrize("follower", FOLLOWERS, ids=repr)
 def test_what_is_no_commitment_or_reward_is_refused(follower):
     with pytest.raises(InvalidPolicy, match=r"leader policy\[s='yard'\] sums to 0\.5"):
-        follower.respond(crossroads(), [[1], [0.5]], SECOND)
+        follower.respond(crossroads(), SECOND, [[1], [0.5]])
     with pytest.raises(InvalidReward, match=r"reward\[s='hall'\] is nan"):
-        follower.respond(crossroads(), COMMITMENT, [np.nan, 0])
+        follower.respond(crossroads(), [np.nan, 0], COMMITMENT)
 
 
 @pytest.mark.parametrize("follower", FOLLOWERS, ids=repr)
@@ -343,9 +343,9 @@ def test_a_follower_is_a_value(follower):
 @given(instance=answered())
 def test_an_answer_looks_at_one_row_of_action_values_alone(follower, instance):
     game, pi1, reward = instance[:3]
-    best = best_responses(game, pi1, reward)
+    best = best_responses(game, reward, pi1)
     assert isinstance(follower, LocalFollower)
-    response = follower.respond(game, pi1, reward)
+    response = follower.respond(game, reward, pi1)
     if hasattr(follower, "among"):
         answer, shown = follower.among, best.optimal
     else:

@@ -58,16 +58,16 @@ def test_half_space_lemma_and_that_its_number_is_least(n: int) -> None:
 
 @given(seed=st.integers(0, 10_000))
 def test_pruning_changes_no_answer_on_reachable_states(seed: int) -> None:
-    game, reward = random_game(8, 2, 2, seed=seed, successors=2, restart=False)
+    game, reward = random_game(8, 2, 2, rng=seed, successors=2, restart=False)
     game = TwoAgentMDP(game.matrix, game.discount, {0: 1}, leader_actions=2)
     pruned = prune(game)
     kept = reachable(game)
     whole, part = commit(game, reward), commit(pruned.game, pruned.restrict(reward))
     np.testing.assert_allclose(part.values, whole.values[kept], atol=1e-9)
     pi1 = random_policy(8, 2, np.random.default_rng(seed))
-    answer = OptimalFollower("all").respond(game, pi1, reward)
+    answer = OptimalFollower("all").respond(game, reward, pi1)
     inside = OptimalFollower("all").respond(
-        pruned.game, pruned.restrict(pi1), pruned.restrict(reward)
+        pruned.game, pruned.restrict(reward), pruned.restrict(pi1)
     )
     np.testing.assert_array_equal(inside, answer[kept])
 
@@ -81,5 +81,5 @@ def test_a_duplicate_action_changes_no_value_and_ties_with_its_original(
     twice = TwoAgentMDP(np.repeat(game.kernel, 2, axis=2), game.discount)
     np.testing.assert_allclose(commit(twice, reward).values, commit(game, reward).values, atol=1e-9)
     pi1 = np.full(game.shape[:2], 1 / game.n_leader_actions)
-    masks = [OptimalFollower("all").respond(g, pi1, reward) for g in (game, twice)]
+    masks = [OptimalFollower("all").respond(g, reward, pi1) for g in (game, twice)]
     np.testing.assert_array_equal(masks[1], np.repeat(masks[0], 2, axis=1))

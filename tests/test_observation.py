@@ -44,11 +44,11 @@ def test_a_mask_is_the_set_of_actions_known_to_be_optimal(data, game):
 
 def test_a_follower_is_observed_in_either_form():
     game = house()
-    whole = observe(game, PI1, OptimalFollower("all").respond(game, PI1, [0, 1]))
-    single = observe(game, PI1, OptimalFollower("last").respond(game, PI1, [0, 1]))
+    whole = observe(game, PI1, OptimalFollower("all").respond(game, [0, 1], PI1))
+    single = observe(game, PI1, OptimalFollower("last").respond(game, [0, 1], PI1))
     assert whole.played.all()
     assert single.played.tolist() == [[False, False, True]] * 2
-    mixed = observe(game, PI1, OptimalFollower("mix").respond(game, PI1, [0, 1]))
+    mixed = observe(game, PI1, OptimalFollower("mix").respond(game, [0, 1], PI1))
     assert (mixed.played == whole.played).all()
     assert (mixed.pi2 == whole.pi2).all()
 

@@ -109,14 +109,14 @@ def test_every_sample_can_be_recorded_and_is_long_enough(data, seed, least):
 
 
 def test_discount_zero_ends_at_the_least_length():
-    game, _ = random_game(4, 2, 2, seed=0, discount=0)
+    game, _ = random_game(4, 2, 2, rng=0, discount=0)
     pi = np.full((4, 2), 0.5)
     lengths = {len(sample_trajectory(game, pi, pi, np.random.default_rng(i))) for i in range(20)}
     assert lengths == {2}
 
 
 def test_the_same_generator_gives_the_same_trajectory():
-    game, _ = random_game(6, 2, 3, seed=0)
+    game, _ = random_game(6, 2, 3, rng=0)
     pi1, pi2 = np.full((6, 2), 1 / 2), np.full((6, 3), 1 / 3)
     one, two = (sample_trajectory(game, pi1, pi2, np.random.default_rng(7)) for _ in range(2))
     np.testing.assert_array_equal(one.states, two.states)
@@ -138,7 +138,7 @@ def test_lengths_are_geometric_beyond_the_least():
 def test_steps_have_the_frequencies_of_start_policies_and_kernel(sparse):
     rng = np.random.default_rng(2)
     game, _ = random_game(
-        4, 2, 3, seed=3, concentration=1, restart=False, successors=1 if sparse else None
+        4, 2, 3, rng=3, concentration=1, restart=False, successors=1 if sparse else None
     )
     pi1, pi2 = random_policy(4, 2, rng), random_policy(4, 3, rng)
     seen = sample_trajectory(game, pi1, pi2, rng, min_length=40_000, end_probability=1)

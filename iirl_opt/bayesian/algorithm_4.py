@@ -94,11 +94,11 @@ class BayesianInteractiveIRL(Learner):
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(5, 2, 2, seed=1)
+    >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> partner = iirl.BoltzmannFollower(20.0)
     >>> learner = BayesianInteractiveIRL(game, seed=0, proposals=200, thin=10, fast=False)
     >>> pi1 = learner.ask()
-    >>> learner = learner.tell(partner.respond(game, pi1, truth))
+    >>> learner = learner.tell(partner.respond(game, truth, pi1))
     >>> learner.episode, learner.estimate().shape, learner.ask().shape
     (1, (5,), (5, 2))
     """

@@ -66,9 +66,9 @@ class Posterior:
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(5, 2, 2, seed=1)
+    >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> pi1 = game.leader_policy({"*": 0})
-    >>> response = iirl.BoltzmannFollower(20.0).respond(game, pi1, truth / truth.sum())
+    >>> response = iirl.BoltzmannFollower(20.0).respond(game, truth / truth.sum(), pi1)
     >>> posterior = Posterior(Evidence(game).respond(pi1, response, weight=100.0))
     >>> posterior.log_likelihood(truth / truth.sum(), 20.0) > posterior.log_likelihood([0.2] * 5, 1)
     True

@@ -129,7 +129,7 @@ def sample(
     --------
     >>> import iirl_opt as iirl
     >>> from iirl_opt.bayesian.evidence import Evidence
-    >>> game, _ = iirl.random_game(4, 2, 2, seed=1)
+    >>> game, _ = iirl.random_game(4, 2, 2, rng=1)
     >>> prior = sample(Posterior(Evidence(game)), 200, chains=2, thin=10, fast=False)
     >>> prior.rewards.shape, bool(np.allclose(prior.rewards.sum(axis=2), 1))
     ((2, 20, 4), True)

@@ -70,7 +70,7 @@ def _follower_log(at: Observed, which: int) -> tuple[float, float]:
     """Return log Π π2, of the library's follower, and β Σ Q of a trajectory, for one hypothesis."""
     reward, beta = at.hypotheses[which]
     steps = at.trajectory
-    log = BoltzmannFollower(float(beta)).log_respond(at.game, steps.pi1, reward.astype(float))
+    log = BoltzmannFollower(float(beta)).log_respond(at.game, reward.astype(float), steps.pi1)
     s, b = np.array(steps.states), np.array(steps.follower_actions)
     return float(log[s, b].sum()), float(beta * _values(at.game, steps.pi1, reward)[s, b].sum())
 
@@ -91,7 +91,7 @@ def first_line(at: Observed, *, forget: bool = False) -> Outcome:
     kernel = at.game.kernel
     ratios = []
     for reward, beta in at.hypotheses:
-        pi2 = BoltzmannFollower(float(beta)).respond(at.game, steps.pi1, reward.astype(float))
+        pi2 = BoltzmannFollower(float(beta)).respond(at.game, reward.astype(float), steps.pi1)
         play = np.einsum("sa,sb->sab", steps.pi1, pi2)
         reached = at.game.start[:, None, None] * play
         for t, (s, a, b) in enumerate(seen):

@@ -204,7 +204,7 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
         )
     commitment = game.check_leader_policy(pi1)
     gamma, states = game.discount, np.arange(game.n_states)
-    best = best_responses(game, commitment, problem.follower_reward)
+    best = best_responses(game, problem.follower_reward, commitment)
     response = np.asarray(follower.answer(best.q), dtype=float)
     joint = commitment[:, :, None] * response[:, None, :]
     solve = _solver(game.joint_chain(commitment, response), gamma)

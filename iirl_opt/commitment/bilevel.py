@@ -135,7 +135,7 @@ class DeterministicCommitment:
     --------
     >>> from iirl_opt.game.generate import random_game
     >>> from iirl_opt.follower import EpsilonGreedyFollower
-    >>> game, reward = random_game(4, 2, 2, seed=0)
+    >>> game, reward = random_game(4, 2, 2, rng=0)
     >>> model = DeterministicCommitment(CommitmentProblem(game, reward, EpsilonGreedyFollower(0.3)))
     >>> costly = np.array([[[1.0, 1.0], [0.0, 0.0]]] * 4)
     >>> found = model.solve([(model.expected(costly) <= 5.0).set_label("budget")])
@@ -432,7 +432,7 @@ class _Search:
         p = self.model.problem
         assert p.epsilon is not None
         if p.epsilon == 1:  # it always errs and shows no greedy action
-            return best_responses(p.game, pi1, p.follower_reward).policy
+            return best_responses(p.game, p.follower_reward, pi1).policy
         return np.asarray((response - p.epsilon / response.shape[1]) / (1 - p.epsilon))
 
     def _play(self, greedy: Array) -> Array:
@@ -450,7 +450,7 @@ class _Search:
         pi1 = deterministic_policy(actions, p.game.n_leader_actions)
         m[states, actions] = self._visits(pi1, self._play(greedy))[:, None] * greedy
         low, span = model._unit
-        values = best_responses(p.game, pi1, p.follower_reward).values
+        values = best_responses(p.game, p.follower_reward, pi1).values
         h = (values - low / (1 - p.game.discount)) / span
         return {
             model.choice: z.ravel(),
@@ -482,7 +482,7 @@ class _Search:
         """
         p = self.model.problem
         if self.rows and self.optimistic:
-            optimal = best_responses(p.game, pi1, p.follower_reward).optimal
+            optimal = best_responses(p.game, p.follower_reward, pi1).optimal
             given = optimal[np.arange(len(answers)), answers]
             chosen = np.where(given, answers, optimal.argmax(axis=1))
             response = self._play(deterministic_policy(chosen, p.game.n_follower_actions))

@@ -453,7 +453,7 @@ def value_bounds(problem: CommitmentProblem, *, stochastic: bool = True) -> Valu
     Examples
     --------
     >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(5, 2, 2, seed=0)
+    >>> game, reward = random_game(5, 2, 2, rng=0)
     >>> bounds = value_bounds(CommitmentProblem(game, reward))
     >>> bool((bounds.w_lo <= bounds.w_hi).all())
     True

@@ -122,7 +122,7 @@ def dominance(
     Examples
     --------
     >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(50, 3, 3, seed=0)
+    >>> game, reward = random_game(50, 3, 3, rng=0)
     >>> dominance(CommitmentProblem(game, reward)).verdict.name  # an optimal follower: Lemma 2
     'DOMINATING'
     """

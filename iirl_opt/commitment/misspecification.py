@@ -157,7 +157,7 @@ def misspecification_loss(
     --------
     >>> from iirl_opt.follower import BoltzmannFollower
     >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(8, 2, 2, seed=0)
+    >>> game, reward = random_game(8, 2, 2, rng=0)
     >>> problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
     >>> found = misspecification_loss(problem, {"ten times": BoltzmannFollower(10)})
     >>> {name: bool(answer.loss >= 0) for name, answer in found.items()}

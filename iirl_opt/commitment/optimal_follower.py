@@ -89,7 +89,7 @@ def joint_optimum(problem: CommitmentProblem, start: ArrayLike | None = None) ->
     found = (
         modified_policy_iteration(game, reward)
         if start is None
-        else policy_iteration(game, reward, start=start)
+        else policy_iteration(game, reward, initial=start)
     )
     leader, follower = np.divmod(found.actions, n_answers)
     error = float(game.start @ found.error)

@@ -283,7 +283,7 @@ def commit(
     --------
     >>> from iirl_opt.follower import EpsilonGreedyFollower
     >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(6, 2, 2, seed=0)
+    >>> game, reward = random_game(6, 2, 2, rng=0)
     >>> commit(game, reward).guarantee.name  # Lemma 2
     'EXACT'
     >>> plan = commit(game, reward, follower=EpsilonGreedyFollower(0.2), exact=True)

@@ -272,7 +272,7 @@ class CommitmentProblem:
         """
         commitment = self.game.check_leader_policy(pi1)
         if self.ties is None:
-            response = self.follower.respond(self.game, commitment, self.follower_reward, rng)
+            response = self.follower.respond(self.game, self.follower_reward, commitment, rng)
             return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
         response = self._favoured(commitment)
         return Reply(response, evaluate(self.game, self.reward, (commitment, response)))
@@ -280,7 +280,7 @@ class CommitmentProblem:
     def _favoured(self, commitment: Array) -> Array:
         """Return the response (S, B) whose ties are broken by the leader's values."""
         assert self.epsilon is not None
-        optimal = best_responses(self.game, commitment, self.follower_reward).optimal
+        optimal = best_responses(self.game, self.follower_reward, commitment).optimal
         scores = np.zeros(optimal.shape)
         if (optimal.sum(axis=1) > 1).any():
             n_states, n_b = optimal.shape

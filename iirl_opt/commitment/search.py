@@ -90,7 +90,7 @@ def branch_and_bound(
     --------
     >>> from iirl_opt.follower import BoltzmannFollower
     >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(10, 2, 2, seed=0)
+    >>> game, reward = random_game(10, 2, 2, rng=0)
     >>> found = branch_and_bound(CommitmentProblem(game, reward, BoltzmannFollower(2)))
     >>> found.complete, found.gap < 1e-6
     (True, True)

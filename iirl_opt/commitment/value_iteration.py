@@ -287,7 +287,7 @@ def _sweep(
 def _limit(problem: CommitmentProblem, actions: Integers) -> Array:
     """Return V and V̂ (S, 2) to which sweeps with one commitment converge."""
     policy = deterministic_policy(actions, problem.game.n_leader_actions)
-    theirs = best_responses(problem.game, policy, problem.follower_reward).values
+    theirs = best_responses(problem.game, problem.follower_reward, policy).values
     return np.stack([problem.reply(policy).values, theirs], axis=1)
 
 

@@ -99,7 +99,7 @@ def _answers(mazes: Sequence[int], weight: float) -> Evidence:
     evidence = Evidence(game)
     for maze in mazes:
         pi1 = deterministic_policy([maze] * n_states, n_mazes)
-        response = BoltzmannFollower(BETA).respond(game, pi1, reward)
+        response = BoltzmannFollower(BETA).respond(game, reward, pi1)
         evidence = evidence.respond(pi1, response, weight=weight)
     return evidence
 

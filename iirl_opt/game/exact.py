@@ -123,7 +123,7 @@ def exact_values(
     return discounted_sums(_chain(model, flat), model.rational.discount, mean)
 
 
-def exact_gaps(game: TwoAgentMDP, pi1: ArrayLike, pi2: ArrayLike, reward: ArrayLike) -> Exact:
+def exact_gaps(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, pi2: ArrayLike) -> Exact:
     """Return by how much the follower's actions are worse than a response, exactly, (S, B).
 
     Parameters

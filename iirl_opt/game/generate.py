@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.checks import FLAG, POSITIVE, SEEDED, checked, whole
+from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -43,7 +43,7 @@ BLOCK = 2**21  # dense entries drawn at a time
     n_states=whole(1),
     n_leader_actions=whole(1),
     n_follower_actions=whole(1),
-    seed=SEEDED,
+    rng=RNG,
     concentration=POSITIVE,
     restart=FLAG,
 )
@@ -51,7 +51,7 @@ def random_game(
     n_states: int,
     n_leader_actions: int,
     n_follower_actions: int,
-    seed: int | np.random.Generator,
+    rng: int | np.random.Generator | None,
     *,
     concentration: float | None = None,
     successors: int | None = None,
@@ -71,8 +71,8 @@ def random_game(
     Parameters
     ----------
     n_states, n_leader_actions, n_follower_actions : S, A and B.
-    seed : the same integer gives the same game; a generator is drawn from. Bounds on influence
-        and the restart draw nothing, so they change the same game.
+    rng : a seed gives the same game every time, a generator is drawn from, None is fresh entropy.
+        Bounds on influence and the restart draw nothing, so they change the same game.
     concentration : of the Dirichlet distribution, > 0; 1/S by default, 1 with `successors`.
     successors : the number of next states a row has, drawn uniformly, all of positive weight; by
         default any state may follow. Mixing for a bound on influence unites successors.
@@ -96,7 +96,7 @@ def random_game(
 
     Examples
     --------
-    >>> game, reward = random_game(30, 3, 3, seed=0, leader_influence="1/2")
+    >>> game, reward = random_game(30, 3, 3, rng=0, leader_influence="1/2")
     >>> game
     TwoAgentMDP(30 states, 3×3 actions, discount=0.9, 5856 transitions, rational)
     >>> round(game.influence()[0], 12)
@@ -109,13 +109,13 @@ def random_game(
     }
     if concentration is None:
         concentration = 1 / n_states if successors is None else 1.0
-    rng = np.random.default_rng(seed)
+    random = np.random.default_rng(rng)
     if successors is None:
-        weights = _dirichlet_rows(rng, prod(shape), n_states, concentration)
+        weights = _dirichlet_rows(random, prod(shape), n_states, concentration)
     else:
         whole(1, min(n_states, ROW_TOTAL))("successors", successors)
-        weights = _sparse_rows(rng, prod(shape), n_states, successors, concentration)
-    reward = np.round(rng.beta(0.5, 0.7, n_states), 6)
+        weights = _sparse_rows(random, prod(shape), n_states, successors, concentration)
+    reward = np.round(random.beta(0.5, 0.7, n_states), 6)
     start = np.ones(n_states, dtype=np.int64)
     if restart:
         start[1:] = 0

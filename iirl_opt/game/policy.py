@@ -156,15 +156,18 @@ def uniform_policy(n_states: int, n_actions: int) -> Array:
 
 
 @checked(n_states=whole(1), n_actions=whole(1), rng=RNG)
-def random_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
+def random_policy(n_states: int, n_actions: int, rng: int | np.random.Generator | None) -> Array:
     """Draw a stochastic policy, each row uniform on the simplex."""
-    return rng.dirichlet(np.ones(n_actions), size=n_states)
+    return np.random.default_rng(rng).dirichlet(np.ones(n_actions), size=n_states)
 
 
 @checked(n_states=whole(1), n_actions=whole(1), rng=RNG)
-def random_deterministic_policy(n_states: int, n_actions: int, rng: np.random.Generator) -> Array:
+def random_deterministic_policy(
+    n_states: int, n_actions: int, rng: int | np.random.Generator | None
+) -> Array:
     """Draw a deterministic policy, uniform over all of them."""
-    return deterministic_policy(rng.integers(n_actions, size=n_states), n_actions)
+    chosen = np.random.default_rng(rng).integers(n_actions, size=n_states)
+    return deterministic_policy(chosen, n_actions)
 
 
 @checked(pi1=array_of_floats(2, error=InvalidPolicy), pi2=array_of_floats(2, error=InvalidPolicy))

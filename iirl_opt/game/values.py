@@ -135,7 +135,7 @@ def tie_tolerance(reward: ArrayLike, discount: float) -> float:
     return float(max(1e-9 * np.ptp(r), rounding) / (1 - discount))
 
 
-def follower_reward(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
+def follower_reward(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Array:
     """Return the reward that the follower faces: (S,) as it is, else ``Σ_a π1 r``, (S, B)."""
     r = check_reward(game, reward)
     if r.ndim == 1:
@@ -237,7 +237,7 @@ class Gaps(NamedTuple):
 
 
 def follower_gaps(
-    game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike, pi2: ArrayLike | None = None
+    game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, pi2: ArrayLike | None = None
 ) -> Gaps:
     """Return by how much the follower's actions are worse than a response, or than an optimal one.
 
@@ -318,7 +318,7 @@ def policy_iteration(
     model: MDP | TwoAgentMDP,
     reward: ArrayLike,
     *,
-    start: ArrayLike | None = None,
+    initial: ArrayLike | None = None,
     exact: bool = False,
 ) -> Optimum:
     """Return the optimum by Howard's policy iteration, which cannot cycle among ties.
@@ -329,20 +329,20 @@ def policy_iteration(
     Parameters
     ----------
     reward : (S,), (S, B) of an MDP, (S, A, B) of a game.
-    start : choices (S,) to begin with; greedy for the immediate reward by default.
+    initial : choices (S,) to begin with; greedy for the immediate reward by default.
     exact : decide ties among up to 1,200 states that lead to each other, in place of 64.
 
     Raises
     ------
     InvalidReward
     InvalidPolicy
-        `start` names a choice that does not exist.
+        `initial` names a choice that does not exist.
 
     **Cost** arithmetic: three linear systems with S unknowns and one matrix an iteration.
     """
     mdp, problem = _as_mdp(model), _joint_problem(model, reward)
     full = np.broadcast_to(problem.reward, mdp.shape)
-    actions = full.argmax(axis=1) if start is None else _check_choices(mdp, start)
+    actions = full.argmax(axis=1) if initial is None else _check_choices(mdp, initial)
     return _optimum(problem, actions, 0, exact)
 
 
@@ -374,7 +374,7 @@ def modified_policy_iteration(
 
 
 def follower_optimum(
-    game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike, *, exact: bool = False
+    game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, *, exact: bool = False
 ) -> Optimum:
     """Return the optimum of the MDP that the commitment `pi1` (S, A) leaves to the follower."""
     problem = _follower_problem(game, pi1, reward)
@@ -382,7 +382,7 @@ def follower_optimum(
     return _optimum(problem, actions, steps, exact)
 
 
-def follower_action_values(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Array:
+def follower_action_values(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Array:
     """Return the follower's optimal action values (S, B), for those to whom ties are nothing."""
     problem = _follower_problem(game, pi1, reward)
     return improved(problem, _greedy(problem, 1e-10, 20)[0])[1].q
@@ -465,7 +465,7 @@ def _problem(mdp: MDP, reward: NDArray[Any]) -> Problem:
 def _follower_problem(game: TwoAgentMDP, pi1: ArrayLike, reward: ArrayLike) -> Problem:
     """Return the problem that a commitment leaves to the follower."""
     policy, mdp = game.check_leader_policy(pi1), game.follower_mdp(pi1)
-    r = follower_reward(game, policy, reward)
+    r = follower_reward(game, reward, policy)
     if r.ndim == 1:
         return _problem(mdp, np.asarray(reward))
     given, n_b = np.asarray(reward), game.n_follower_actions
@@ -482,7 +482,7 @@ def _check_choices(mdp: MDP, choices: ArrayLike) -> NDArray[np.int64]:
     """Return choices (S,) that exist, as they are."""
     if np.shape(choices) != (mdp.n_states,):
         raise InvalidPolicy(
-            "start", f"has shape {np.shape(choices)}", f"({mdp.n_states},)", choices
+            "initial", f"has shape {np.shape(choices)}", f"({mdp.n_states},)", choices
         )
     chosen: NDArray[np.int64] = deterministic_policy(choices, mdp.n_choices).argmax(axis=1)
     return chosen

@@ -94,7 +94,7 @@ class ActiveIRL(FeasibleLearner):
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(10, 2, 3, seed=1)
+    >>> game, truth = iirl.random_game(10, 2, 3, rng=1)
     >>> learner = iirl.ActiveIRL(game, seed=0)
     >>> for episode in iirl.interact(learner, truth, 30):
     ...     learner = episode.learner
@@ -207,7 +207,7 @@ class ActiveIRL(FeasibleLearner):
         n_states, n_actions, _ = self.game.shape
         policy = self._rng().dirichlet(np.ones(n_actions), n_states)
         best = float(self.game.start @ self._optimum.values)
-        cost = best - self.game.start @ best_responses(self.game, policy, reward).values
+        cost = best - self.game.start @ best_responses(self.game, reward, policy).values
         if self.expected_regret <= ROUNDING * best or cost > self.explore * self.expected_regret:
             return plan
         return Indifference(policy, plan.states[:0], plan.pairs[:0], max(float(cost), 0.0))

@@ -106,12 +106,12 @@ class InteractiveIRL(FeasibleLearner):
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(5, 2, 2, seed=1)
+    >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> learner = iirl.InteractiveIRL(game, seed=0)
     >>> partner = iirl.OptimalFollower()
     >>> for _ in range(3):
     ...     pi1 = learner.ask()
-    ...     learner = learner.tell(partner.respond(game, pi1, truth))
+    ...     learner = learner.tell(partner.respond(game, truth, pi1))
     >>> learner.feasible.contains(learner.estimate()), learner.feasible.contains(truth)
     (True, True)
     """

@@ -113,11 +113,11 @@ def interact(
         luck = np.random.default_rng(luck)
         pi1 = learner.ask()
         plan = learner.plan() if learner.fixed else pi1
-        response = partner.respond(game, pi1, truth, luck)
+        response = partner.respond(game, truth, pi1, luck)
         seen = observe(game, pi1, response)
         followed = seen.pi2
         if not np.array_equal(plan, pi1):
-            followed = observe(game, plan, partner.respond(game, plan, truth, luck)).pi2
+            followed = observe(game, plan, partner.respond(game, truth, plan, luck)).pi2
         if horizon is not None:
             shown = sample_trajectory(
                 game, pi1, seen.pi2, luck, end_probability=1.0, min_length=horizon + 1

@@ -134,7 +134,7 @@ def mixed_commitment(
         policy[mixtures.states, mixtures.own] = 1 - share
         policy[mixtures.states, mixtures.other] = share
         answered = policy_iteration(
-            game.follower_mdp(policy), follower_reward(game, policy, reward), start=response
+            game.follower_mdp(policy), follower_reward(game, reward, policy), initial=response
         )
         values, response = answered.values, answered.q.argmax(axis=1)
     return Indifference(

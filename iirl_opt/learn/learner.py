@@ -58,7 +58,7 @@ class Learner(ABC):
     ...     def tell(self, response, *, pi1=None):
     ...         seen = iirl.observation.observe(self.game, self.ask(), response)
     ...         return replace(self, history=(*self.history, seen))
-    >>> game, truth = iirl.random_game(5, 2, 2, seed=1)
+    >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> *_, last = iirl.interact(Stubborn(game), truth, 3)
     >>> last.number, last.learner.episode
     (3, 3)

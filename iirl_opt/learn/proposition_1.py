@@ -214,7 +214,7 @@ def convergence_condition(
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(2, 2, 2, seed=3, restart=False)
+    >>> game, truth = iirl.random_game(2, 2, 2, rng=3, restart=False)
     >>> condition = convergence_condition(game, truth)
     >>> bool(condition), bool(condition.check()), condition.most_bad_episodes
     (True, True, 3)
@@ -268,7 +268,7 @@ def _suboptimal(
     for block in commitments(np.ones(game.shape[:2], dtype=bool)):
         for actions in block:
             pi1 = deterministic_policy(actions, game.n_leader_actions)
-            found = best_responses(game, pi1, truth)
+            found = best_responses(game, truth, pi1)
             regret = game.start @ (best.values - found.values)
             if abs(regret) <= 2 * game.start @ (best.error + found.error):
                 most = start @ exact_optimum(game, truth).values if most is None else most

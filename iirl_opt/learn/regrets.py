@@ -82,7 +82,7 @@ def plan_for(game: TwoAgentMDP, reward: ArrayLike, follower: Follower) -> Array:
 
 def value_of(game: TwoAgentMDP, reward: ArrayLike, pi1: Array, follower: Follower) -> float:
     """Return what a commitment (S, A) earns from the start with a follower's response."""
-    response = follower.respond(game, pi1, reward)
+    response = follower.respond(game, reward, pi1)
     return float(game.start @ evaluate(game, reward, (pi1, response)))
 
 

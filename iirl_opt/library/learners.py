@@ -127,7 +127,7 @@ def make_learner(
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(5, 2, 2, seed=1)
+    >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> make_learner("active", game, seed=3).seed
     3
     """

@@ -608,7 +608,7 @@ def _observation(
     elif table.follower is not None:
         response = _policy(path, game, table.follower, f"{key}.follower", follower=True)
     elif truth is not None:
-        response = follower.respond(game, pi1, truth)
+        response = follower.respond(game, truth, pi1)
     else:
         raise FileProblem(path, "needs follower, optimal, or a [reward] to answer for", key=key)
     try:

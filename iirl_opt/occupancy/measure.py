@@ -301,7 +301,7 @@ def _sharpened(found: OccupancySolution) -> OccupancySolution:
     play = found.measure
     if not right.size:
         chosen = play.reshape(game.n_states, -1).argmax(axis=1)
-        best = policy_iteration(game, found.reward.reshape(game.shape), start=chosen)
+        best = policy_iteration(game, found.reward.reshape(game.shape), initial=chosen)
         kept = best.optimal[np.arange(game.n_states), chosen]
         play = deterministic_policy(np.where(kept, chosen, best.actions), game.n_choices)
     basis = Basis.of(game, play.ravel(), rows, right)

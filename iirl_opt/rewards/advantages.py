@@ -414,7 +414,7 @@ class Ceiling:
         """Solve the MDP; its values are raised until they are a bound by arithmetic."""
         game = self.play.game
         bounds = self.bounds.reshape(game.shape)
-        optimum = policy_iteration(game, bounds, start=self.actions)
+        optimum = policy_iteration(game, bounds, initial=self.actions)
         over = max(0.0, excess(game, bounds, optimum.values))
         self.values = optimum.values + over / (1 - game.discount)
         self.actions = optimum.q.argmax(axis=1)

@@ -166,11 +166,11 @@ class _Episode:
 
     def gaps(self, reward: ArrayLike) -> Gaps:
         """Return ``V(s) − Q(s, b)`` under the response."""
-        return follower_gaps(self.game, self.observation.pi1, reward, self.observation.pi2)
+        return follower_gaps(self.game, reward, self.observation.pi1, self.observation.pi2)
 
     def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
         """Return ``V(s) − Q(s, b)`` under the response in Fractions, shape (S, B)."""
-        return exact_gaps(self.game, self.observation.pi1, self.observation.pi2, reward)
+        return exact_gaps(self.game, reward, self.observation.pi1, self.observation.pi2)
 
     @cached_property
     def mean_reward(self) -> Matrix:

@@ -400,7 +400,7 @@ def _prepare(
         program = Programs(Polytope(*feasible.explicit_rows(joint=joint)), solver)
         corners = [program.maximise(rng.uniform(-1, 1, int(np.prod(shape)))) for _ in range(3)]
         centre = np.mean([corner.reward for corner in corners], axis=0).reshape(shape)
-        response = OptimalFollower().respond(game, policy, centre)
+        response = OptimalFollower().respond(game, centre, policy)
     seen_as = observe(game, policy, response)
     play = Play(game, seen_as.pi1, seen_as.pi2, joint)
     return play, seen, Programs(known_rows(feasible, play), solver)
@@ -449,7 +449,7 @@ def _regret(play: Play, seen: bool, reward: Array) -> float:
     best = modified_policy_iteration(game, reward).values
     if seen:
         return float(game.start @ (best - evaluate(game, reward, (play.pi1, play.pi2))))
-    return float(game.start @ (best - best_responses(game, play.pi1, reward).values))
+    return float(game.start @ (best - best_responses(game, reward, play.pi1).values))
 
 
 def _infeasibility(feasible: FeasibleRewards, reward: Array) -> float:

@@ -106,7 +106,7 @@ class Environment:
 
     def gaps(self, reward: ArrayLike) -> Gaps:
         """Return ``V*(s) − Q*(s, b)``."""
-        return follower_gaps(self.game, self.pi1, reward)
+        return follower_gaps(self.game, reward, self.pi1)
 
     def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
         """Return ``V*(s) − Q*(s, b)`` in Fractions, shape (S, B)."""

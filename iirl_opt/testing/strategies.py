@@ -294,7 +294,7 @@ def observations(
     truths = rewards(game) if reward is None else st.just(check_reward(game, reward))
 
     def observed(pi1: Array, rule: tuple[Ties, int | None], truth: Array) -> Observation:
-        return observe(game, pi1, OptimalFollower(*rule).respond(game, pi1, truth))
+        return observe(game, pi1, OptimalFollower(*rule).respond(game, truth, pi1))
 
     return st.builds(observed, commitments, rules, truths)
 

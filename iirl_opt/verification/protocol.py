@@ -89,11 +89,11 @@ class VerificationProtocol:
     Examples
     --------
     >>> import iirl_opt as iirl
-    >>> game, truth = iirl.random_game(3, 2, 2, seed=0)
+    >>> game, truth = iirl.random_game(3, 2, 2, rng=0)
     >>> protocol = VerificationProtocol(game, truth)
     >>> while not protocol.finished:
     ...     pi1 = protocol.ask()
-    ...     protocol = protocol.tell(iirl.OptimalFollower().respond(game, pi1, truth))
+    ...     protocol = protocol.tell(iirl.OptimalFollower().respond(game, truth, pi1))
     >>> protocol.verdict.name
     'CONFIRMED'
     """
@@ -259,7 +259,7 @@ def _search_segment(
     ends = [draw(n_states, n_a, rng) for _ in range(2)]
 
     def action_values(share: float) -> Array:
-        return best_responses(game, _between(ends, share), reward).q
+        return best_responses(game, reward, _between(ends, share)).q
 
     first, last = action_values(0.0), action_values(1.0)
     states, a, b = np.arange(n_states), first.argmax(axis=1), last.argmax(axis=1)
@@ -298,7 +298,7 @@ def _step_off(lead: Callable[[float], float], tie: float, gap: float, side: floa
 
 def _leads(game: TwoAgentMDP, reward: Array, pi1: Array, gap: float) -> Array:
     """Return the rows of a `_Probe`: leads of the best actions that are no less than the gap."""
-    q = best_responses(game, pi1, reward).q
+    q = best_responses(game, reward, pi1).q
     states, best = np.arange(game.n_states), q.argmax(axis=1)
     kernel = game.follower_mdp(pi1).kernel
     chain = kernel[states, best]

@@ -20,12 +20,12 @@ from iirl_opt.game.values import policy_iteration
 
 def watched(n_states=12, episodes=3, seed=0, discount="9/10", weight=3.0, **kinds):
     """A posterior after whole Boltzmann responses to random mixed commitments."""
-    game, truth = random_game(n_states, 2, 3, seed=seed, discount=discount)
+    game, truth = random_game(n_states, 2, 3, rng=seed, discount=discount)
     rng = np.random.default_rng(seed)
     evidence, r = Evidence(game), truth / truth.sum()
     for _ in range(episodes):
         pi1 = random_policy(n_states, 2, rng)
-        response = BoltzmannFollower(20.0).respond(game, pi1, r)
+        response = BoltzmannFollower(20.0).respond(game, r, pi1)
         evidence = evidence.respond(pi1, response, weight=weight)
     return Posterior(evidence, **kinds)
 

@@ -9,7 +9,7 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
 from iirl_opt.observation import sample_trajectory
 
-GAME, _ = random_game(4, 2, 3, seed=0)
+GAME, _ = random_game(4, 2, 3, rng=0)
 ONE, OTHER = GAME.leader_policy({"*": 0}), GAME.leader_policy({"*": 1})
 
 

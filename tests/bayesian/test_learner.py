@@ -16,7 +16,7 @@ from iirl_opt.learn.episodes import interact
 from iirl_opt.learn.regrets import best_value, plan_for
 from iirl_opt.observation import sample_trajectory
 
-GAME, TRUTH = random_game(5, 2, 2, seed=6)
+GAME, TRUTH = random_game(5, 2, 2, rng=6)
 TRUTH = TRUTH / TRUTH.sum()
 PARTNER = BoltzmannFollower(30.0)
 
@@ -28,7 +28,7 @@ def learner(**settings):
 def told(some, episodes=2):
     for _ in range(episodes):
         pi1 = some.ask()
-        some = some.tell(PARTNER.respond(GAME, pi1, TRUTH), pi1=pi1)
+        some = some.tell(PARTNER.respond(GAME, TRUTH, pi1), pi1=pi1)
     return some
 
 
@@ -51,7 +51,7 @@ def test_it_commits_by_algorithm_2_under_the_posterior_means():
 def test_a_learner_is_frozen_and_asks_the_same_again():
     old = told(learner(seed=3), 1)
     pi1 = old.ask()
-    new = old.tell(PARTNER.respond(GAME, pi1, TRUTH))
+    new = old.tell(PARTNER.respond(GAME, TRUTH, pi1))
     assert (old.episode, new.episode) == (1, 2)
     np.testing.assert_array_equal(old.ask(), pi1)
     again = told(learner(seed=3), 2)
@@ -69,11 +69,11 @@ def test_chains_start_where_those_of_the_last_episode_ended():
 def test_trajectories_and_responses_can_be_told():
     some = learner()
     rng = np.random.default_rng(0)
-    steps = sample_trajectory(GAME, some.ask(), PARTNER.respond(GAME, some.ask(), TRUTH), rng)
+    steps = sample_trajectory(GAME, some.ask(), PARTNER.respond(GAME, TRUTH, some.ask()), rng)
     one = some.tell(steps)
     assert one.known.counts[0].sum() == len(steps)
     assert one.history == (steps,)
-    two = one.tell(PARTNER.respond(GAME, one.ask(), TRUTH), weight=4.0)
+    two = one.tell(PARTNER.respond(GAME, TRUTH, one.ask()), weight=4.0)
     assert two.episode == 2
     other = 1 - some.ask()
     with pytest.raises(InvalidObservation, match="pi1"):
@@ -100,7 +100,7 @@ def test_the_value_choice_is_no_worse_on_its_draws_than_the_mean():
     def worth(pi1):
         total = 0.0
         for r, beta in believed:
-            response = BoltzmannFollower(beta).respond(GAME, pi1, r)
+            response = BoltzmannFollower(beta).respond(GAME, r, pi1)
             total += GAME.start @ evaluate(GAME, r, (pi1, response))
         return total
 
@@ -144,7 +144,7 @@ def test_a_run_yields_episodes_with_true_values():
     best = best_value(GAME, TRUTH, PARTNER)
     for episode, steps in zip(run, run[-1].learner.history, strict=True):
         np.testing.assert_array_equal(episode.plan, steps.pi1)
-        response = PARTNER.respond(GAME, steps.pi1, TRUTH)
+        response = PARTNER.respond(GAME, TRUTH, steps.pi1)
         value = GAME.start @ evaluate(GAME, TRUTH, (steps.pi1, response))
         assert episode.value == pytest.approx(value)
         assert episode.regret == pytest.approx(best - value)
@@ -162,7 +162,7 @@ def test_the_best_known_value_is_beaten_by_no_random_commitment():
     rng = np.random.default_rng(7)
     for _ in range(30):
         pi1 = random_deterministic_policy(5, 2, rng)
-        response = PARTNER.respond(GAME, pi1, TRUTH)
+        response = PARTNER.respond(GAME, TRUTH, pi1)
         assert GAME.start @ evaluate(GAME, TRUTH, (pi1, response)) <= best + 0.02 * abs(best)
 
 

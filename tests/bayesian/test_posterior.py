@@ -25,7 +25,7 @@ from iirl_opt.observation import sample_trajectory
 
 def trajectories(seed=0, n_states=6, episodes=3, discount="9/10"):
     """A game, trajectories in it, and their evidence."""
-    game, _ = random_game(n_states, 2, 3, seed=seed, discount=discount)
+    game, _ = random_game(n_states, 2, 3, rng=seed, discount=discount)
     rng = np.random.default_rng(seed)
     seen, evidence = [], Evidence(game)
     for _ in range(episodes):
@@ -39,7 +39,7 @@ def naive(game, seen, r, follower):
     """The likelihood as the paper defines it, step by step."""
     total = 0.0
     for steps in seen:
-        log = np.log(follower.respond(game, steps.pi1, r))
+        log = np.log(follower.respond(game, r, steps.pi1))
         total += sum(log[s, b] for s, b in zip(steps.states, steps.follower_actions, strict=True))
     return total
 
@@ -50,7 +50,7 @@ def test_the_likelihood_is_the_product_over_all_steps(seed, beta, discount):
     r = np.random.default_rng(seed).dirichlet(np.ones(6))
     follower = BoltzmannFollower(beta)
     expected = sum(
-        follower.log_respond(game, steps.pi1, r)[steps.states, steps.follower_actions].sum()
+        follower.log_respond(game, r, steps.pi1)[steps.states, steps.follower_actions].sum()
         for steps in seen
     )
     assert Posterior(evidence).log_likelihood(r, beta) == pytest.approx(expected, abs=1e-9)
@@ -78,7 +78,7 @@ def test_a_whole_response_is_scored_by_its_cross_entropy():
     pi1, pi2 = game.leader_policy({"*": 0}), random_policy(6, 3, np.random.default_rng(1))
     posterior = Posterior(Evidence(game).respond(pi1, pi2, weight=4.0))
     r = np.random.default_rng(2).dirichlet(np.ones(6))
-    log = BoltzmannFollower(7.0).log_respond(game, pi1, r)
+    log = BoltzmannFollower(7.0).log_respond(game, r, pi1)
     assert posterior.log_likelihood(r, 7.0) == pytest.approx(4 * (pi2 * log).sum(), rel=1e-12)
 
 
@@ -254,7 +254,7 @@ def test_families_make_the_followers_that_they_score():
     r, pi1 = np.random.default_rng(0).dirichlet(np.ones(6)), game.leader_policy({"*": 0})
     for family, parameter in ((BoltzmannFamily(), 8.0), (EpsilonGreedyFamily(), 0.3)):
         assert isinstance(family, FollowerFamily)
-        response = family.follower(parameter).respond(game, pi1, r)
+        response = family.follower(parameter).respond(game, r, pi1)
         seen = Posterior(Evidence(game).count(pi1, np.ones((6, 3))), family=family)
         expected = np.log(response).sum()
         assert seen.log_likelihood(r, parameter) == pytest.approx(expected, rel=1e-9)

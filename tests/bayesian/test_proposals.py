@@ -49,9 +49,9 @@ def walk_matrix():
 
 
 def observed(weight=3.0, **priors):
-    game, truth = random_game(3, 2, 2, seed=4)
+    game, truth = random_game(3, 2, 2, rng=4)
     pi1 = game.leader_policy({"*": 0})
-    response = BoltzmannFollower(15.0).respond(game, pi1, truth / truth.sum())
+    response = BoltzmannFollower(15.0).respond(game, truth / truth.sum(), pi1)
     return Posterior(Evidence(game).respond(pi1, response, weight=weight), **priors)
 
 

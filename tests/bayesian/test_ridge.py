@@ -25,7 +25,7 @@ from iirl_opt.bayesian.sampler import sample
 from iirl_opt.game.generate import random_game
 
 # What a partner with a habit did in examples/09_bayesian_learning.py.
-GAME, _ = random_game(3, 2, 3, seed=4)
+GAME, _ = random_game(3, 2, 3, rng=4)
 SEEN = [
     ([[1, 0]] * 3, np.array([[7, 4, 3], [53, 0, 0], [1, 0, 13]])),
     ([[0, 1]] * 3, np.array([[2, 5, 4], [12, 4, 34], [19, 0, 0]])),

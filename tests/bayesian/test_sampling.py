@@ -20,7 +20,7 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
 from iirl_opt.observation import sample_trajectory
 
-GAME, TRUTH = random_game(4, 2, 2, seed=3)
+GAME, TRUTH = random_game(4, 2, 2, rng=3)
 TRUTH = TRUTH / TRUTH.sum()
 
 
@@ -30,7 +30,7 @@ def answered(weight, game=GAME, truth=TRUTH, beta=20.0, commitments=4, **kinds):
     evidence = Evidence(game)
     for _ in range(commitments):
         pi1 = random_policy(game.n_states, game.n_leader_actions, rng)
-        response = BoltzmannFollower(beta).respond(game, pi1, truth)
+        response = BoltzmannFollower(beta).respond(game, truth, pi1)
         evidence = evidence.respond(pi1, response, weight=weight)
     return Posterior(evidence, **kinds)
 
@@ -84,7 +84,7 @@ def test_epsilon_is_uniform_without_data():
 def ranks(move, thin, prior_draw, n_data=200, n_draws=19):
     """Ranks of two rewards and of β for data sets simulated from the prior."""
     found = []
-    game, _ = random_game(3, 2, 2, seed=5)
+    game, _ = random_game(3, 2, 2, rng=5)
     prior = GammaPrior(3.0, 0.2)
     for i in range(n_data):
         rng = np.random.default_rng([11, i])
@@ -92,7 +92,7 @@ def ranks(move, thin, prior_draw, n_data=200, n_draws=19):
         evidence = Evidence(game)
         for a in (0, 1):
             pi1 = game.leader_policy({"*": a})
-            response = BoltzmannFollower(beta).respond(game, pi1, r)
+            response = BoltzmannFollower(beta).respond(game, r, pi1)
             evidence = evidence.observe(
                 sample_trajectory(game, pi1, response, rng, min_length=5, end_probability=0.5)
             )
@@ -168,7 +168,7 @@ def test_epsilon_is_found():
     evidence = Evidence(GAME)
     for _ in range(4):
         pi1 = random_policy(4, 2, rng)
-        best = OptimalFollower("mix").respond(GAME, pi1, TRUTH)
+        best = OptimalFollower("mix").respond(GAME, TRUTH, pi1)
         evidence = evidence.respond(pi1, 0.7 * best + 0.3 / 2, weight=30.0)
     posterior = Posterior(evidence, family=EpsilonGreedyFamily(), parameter_prior=UniformPrior())
     # The likelihood is flat between jumps: small moves would stay in one of its pieces.

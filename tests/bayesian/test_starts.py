@@ -78,12 +78,12 @@ def test_a_follower_that_never_errs_is_sampled_over_the_rewards_that_explain_it(
 
 
 def test_rare_explanations_are_found_and_each_chain_has_its_own():
-    game, truth = random_game(9, 2, 3, seed=3)
+    game, truth = random_game(9, 2, 3, rng=3)
     rng = np.random.default_rng(1)
     evidence = Evidence(game)
     for _ in range(3):
         pi1 = random_policy(9, 2, rng)
-        response = OptimalFollower("mix").respond(game, pi1, truth)
+        response = OptimalFollower("mix").respond(game, truth, pi1)
         evidence = evidence.observe(
             sample_trajectory(game, pi1, response, rng, min_length=12, end_probability=0.1)
         )

@@ -73,7 +73,7 @@ def test_an_exact_optimum_is_the_value_by_hand():
 
 @pytest.mark.parametrize("discount", [0.9, 1 - 1e-9])
 def test_many_states_are_refined_beyond_rounding(discount):
-    game, reward = iirl.random_game(60, 2, 2, seed=0, discount=discount)
+    game, reward = iirl.random_game(60, 2, 2, rng=0, discount=discount)
     game = iirl.TwoAgentMDP(game.kernel, discount)
     reward[7] = -1e12
     rows = game.rational.rows.take(4 * np.arange(60))
@@ -87,7 +87,7 @@ def test_many_states_are_refined_beyond_rounding(discount):
 
 
 def test_a_penalty_that_nobody_pays_widens_nothing():
-    game, reward = iirl.random_game(50, 2, 2, seed=0)
+    game, reward = iirl.random_game(50, 2, 2, rng=0)
     game = iirl.TwoAgentMDP(game.kernel, 0.999)
     reward = np.repeat(reward, 4).reshape(50, 2, 2)
     reward[3, 1, 1] = -1e12

@@ -83,7 +83,7 @@ def test_the_kinds_of_forgery_that_must_fail_do():
 
 
 def test_a_bound_that_the_search_reached_in_its_time_is_proved():
-    game, reward = iirl.random_game(9, 2, 2, seed=3)
+    game, reward = iirl.random_game(9, 2, 2, rng=3)
     problem = CommitmentProblem(game, reward, iirl.BoltzmannFollower(2))
     early, full = commitment_bound(problem, time_limit=0), commitment_bound(problem)
     assert early.check()
@@ -95,8 +95,8 @@ def test_a_bound_that_the_search_reached_in_its_time_is_proved():
 @pytest.mark.parametrize("power", [-40, 13, 40])
 @pytest.mark.parametrize("kind", ["optimal, mix", "greedy, first"])
 def test_scaling_both_rewards_by_a_power_of_two_changes_nothing(kind, power):
-    game, reward = iirl.random_game(4, 2, 2, seed=2)
-    _, own = iirl.random_game(4, 2, 2, seed=3)
+    game, reward = iirl.random_game(4, 2, 2, rng=2)
+    _, own = iirl.random_game(4, 2, 2, rng=3)
     one, scaled = (
         commitment_bound(
             CommitmentProblem(
@@ -111,7 +111,7 @@ def test_scaling_both_rewards_by_a_power_of_two_changes_nothing(kind, power):
 
 
 def test_a_stated_commitment_need_not_be_the_best():
-    game, reward = iirl.random_game(4, 2, 2, seed=1)
+    game, reward = iirl.random_game(4, 2, 2, rng=1)
     problem = CommitmentProblem(game, reward, iirl.BoltzmannFollower(2))
     best = commitment_bound(problem)
     other = [1 - a for a in best.actions]
@@ -122,8 +122,8 @@ def test_a_stated_commitment_need_not_be_the_best():
 
 
 def test_commitments_to_every_follower_certify():
-    game, reward = iirl.random_game(4, 2, 2, seed=0)
-    _, own = iirl.random_game(4, 2, 2, seed=1)
+    game, reward = iirl.random_game(4, 2, 2, rng=0)
+    _, own = iirl.random_game(4, 2, 2, rng=1)
     for follower, theirs in ((iirl.BoltzmannFollower(2), None), (iirl.OptimalFollower(), own)):
         plan = iirl.commit(
             game, leader_reward=reward, follower_reward=theirs, follower=follower, exact=True
@@ -135,7 +135,7 @@ def test_commitments_to_every_follower_certify():
 
 
 def test_followers_that_a_file_cannot_state_are_refused_by_name():
-    game, reward = iirl.random_game(2, 2, 2, seed=0)
+    game, reward = iirl.random_game(2, 2, 2, rng=0)
     follower = iirl.ProportionalFollower(lambda q: 1 + q)
     with pytest.raises(InvalidArgument, match="a certificate cannot state"):
         commitment_bound(CommitmentProblem(game, reward, follower))
@@ -144,7 +144,7 @@ def test_followers_that_a_file_cannot_state_are_refused_by_name():
 
 
 def test_too_many_leaves_are_refused_with_their_number():
-    game, reward = iirl.random_game(6, 2, 2, seed=0)
+    game, reward = iirl.random_game(6, 2, 2, rng=0)
     problem = CommitmentProblem(game, reward, iirl.BoltzmannFollower(2))
     with pytest.raises(InvalidArgument, match="most_leaves is 2: "):
         commitment_bound(problem, most_leaves=2)

@@ -180,7 +180,7 @@ def test_the_exact_answers_of_lemma_3_and_theorem_3_are_those_of_the_library_s_f
     for share in (Fraction(0), Fraction(1, 4), Fraction(1)):
         pi1 = np.tile([float(share), float(1 - share)], (7, 1))
         own = suboptimal.earned(case, share, suboptimal.greedy(HALF, last=last))
-        theirs = iirl.evaluate(case.game, reward, (pi1, greedy.respond(case.game, pi1, reward)))
+        theirs = iirl.evaluate(case.game, reward, (pi1, greedy.respond(case.game, reward, pi1)))
         np.testing.assert_allclose(own.astype(float), theirs, atol=1e-12)
 
 

@@ -93,10 +93,10 @@ def _values(problem, actions):
     game, follower = problem.game, problem.follower
     pi1 = deterministic_policy(actions, game.n_leader_actions)
     mdp = game.follower_mdp(pi1)
-    best = policy_iteration(mdp, follower_reward(game, pi1, problem.follower_reward))
+    best = policy_iteration(mdp, follower_reward(game, problem.follower_reward, pi1))
     if problem.ties is None:
         return evaluate(game, problem.reward, (pi1, _answer(follower, best)))
-    own = follower_reward(game, pi1, problem.reward)
+    own = follower_reward(game, problem.reward, pi1)
     own = np.broadcast_to(own.reshape(game.n_states, -1), best.q.shape)
     kernel = np.asarray(mdp.kernel)
     mixed = (1 - problem.epsilon) * kernel + problem.epsilon * kernel.mean(axis=1, keepdims=True)

@@ -74,7 +74,7 @@ def test_the_optimum_is_that_of_the_vertices_from_every_state(instance):
 def test_every_optimal_answer_keeps_the_value(instance, ties):
     game, reward, polytopes = instance
     plan = commit(game, reward, admissible=polytopes)
-    answer = OptimalFollower(ties).respond(game, plan.policy, reward)
+    answer = OptimalFollower(ties).respond(game, reward, plan.policy)
     assert evaluate(game, reward, (plan.policy, answer)) == pytest.approx(plan.values, abs=1e-6)
 
 
@@ -88,7 +88,7 @@ def test_half_the_way_at_most():
 
 
 def test_allowed_actions_are_a_restriction_too():
-    game, reward = random_game(4, 3, 2, seed=0)
+    game, reward = random_game(4, 3, 2, rng=0)
     allowed = np.array([[True, True, False]] * 4)
     by_program = commit(game, reward, allowed=allowed, method="program")
     by_iteration = commit(game, reward, allowed=allowed)
@@ -100,7 +100,7 @@ def test_allowed_actions_are_a_restriction_too():
 
 
 def test_a_state_without_an_admissible_distribution_is_named():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(Infeasible) as caught:
         commit(game, reward, admissible={1: ([[1.0, 1.0]], [0.5])})
     assert caught.value.solved.farkas["admissible[1]"].max() > 0
@@ -111,13 +111,13 @@ def test_a_state_without_an_admissible_distribution_is_named():
     [3.0, ([1.0, 0.0], [1.0]), ([[1.0]], [1.0]), ([[1.0, 0.0]], [1.0, 2.0]), ([[np.nan, 0]], [1])],
 )
 def test_rows_that_are_none_are_refused_by_name(rows):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match=r"admissible\[1\]"):
         AdmissibleCommitment(game, reward, {1: rows})
 
 
 def test_what_is_not_solved_exactly_is_refused():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     rows = {"*": ([[1.0, 0.0]], [0.5])}
     with pytest.raises(InvalidArgument, match="admissible"):
         commit(game, reward, admissible=rows, follower=BoltzmannFollower(1.0))

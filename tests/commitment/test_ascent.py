@@ -90,7 +90,7 @@ def test_the_gradient_of_one_state_is_a_closed_form():
 
 
 def test_the_gradient_of_a_sparse_game_is_that_of_its_dense_copy():
-    game, reward = random_game(150, 3, 2, seed=0, successors=3)
+    game, reward = random_game(150, 3, 2, rng=0, successors=3)
     copy = TwoAgentMDP(game.kernel, game.discount, game.start)
     pi1 = random_policy(150, 3, np.random.default_rng(0))
     sparse, dense = (
@@ -137,9 +137,9 @@ def test_a_search_never_loses_and_ends_in_a_commitment(data, follower):
 def test_a_search_from_the_best_deterministic_one_meets_the_best_of_a_fine_grid(follower):
     for seed in range(6):
         game, reward = random_game(
-            2, 2, 2, seed=seed, concentration=0.5, discount="4/5", restart=False
+            2, 2, 2, rng=seed, concentration=0.5, discount="4/5", restart=False
         )
-        theirs = random_game(2, 2, 2, seed=seed + 100)[1] if seed % 2 else None
+        theirs = random_game(2, 2, 2, rng=seed + 100)[1] if seed % 2 else None
         problem = CommitmentProblem(game, reward, follower, follower_reward=theirs)
         found = improve_stochastic(problem, best_deterministic_policy(problem))
         grid = grid_check(problem, 50)
@@ -154,7 +154,7 @@ def test_a_stochastic_commitment_beats_all_deterministic_ones_and_is_stationary(
     gains = []
     for seed in range(60):
         game, reward = random_game(
-            3, 2, 2, seed=seed, concentration=[1, 0.3, 0.05][seed % 3], restart=False
+            3, 2, 2, rng=seed, concentration=[1, 0.3, 0.05][seed % 3], restart=False
         )
         problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
         found = improve_stochastic(problem, best_deterministic_policy(problem), random_starts=0)
@@ -167,7 +167,7 @@ def test_a_stochastic_commitment_beats_all_deterministic_ones_and_is_stationary(
 
 def test_the_optimum_of_an_optimal_follower_is_kept():
     for seed in range(5):
-        game, reward = random_game(3, 2, 2, seed=seed, concentration=1)
+        game, reward = random_game(3, 2, 2, rng=seed, concentration=1)
         problem = CommitmentProblem(game, reward)
         found = improve_stochastic(problem, steps=3, random_starts=1)
         assert found.gain == 0
@@ -178,7 +178,7 @@ def test_the_optimum_of_an_optimal_follower_is_kept():
 
 def test_a_deterministic_optimum_is_kept_where_the_follower_plays_uniformly():
     for seed in range(5):
-        game, reward = random_game(4, 3, 2, seed=seed, concentration=1)
+        game, reward = random_game(4, 3, 2, rng=seed, concentration=1)
         problem = CommitmentProblem(game, reward, BoltzmannFollower(0))
         best = best_deterministic_policy(problem)
         found = improve_stochastic(problem, best)
@@ -220,7 +220,7 @@ def test_the_search_begins_by_default_where_approximate_value_iteration_ends():
 
 @pytest.mark.parametrize("follower", [BoltzmannFollower(3), EpsilonGreedyFollower(0.4)])
 def test_forbidden_actions_stay_unplayed(follower):
-    game, reward = random_game(3, 3, 2, seed=4, concentration=1)
+    game, reward = random_game(3, 3, 2, rng=4, concentration=1)
     allowed = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]], dtype=bool)
     problem = CommitmentProblem(game, reward, follower, allowed=allowed)
     found = improve_stochastic(problem)
@@ -234,7 +234,7 @@ def test_forbidden_actions_stay_unplayed(follower):
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 2, 3), (3, 1, 2), (2, 2, 1)])
 @pytest.mark.parametrize("discount", [0, "99/100"])
 def test_small_games_and_extreme_discounts_are_searched(follower, shape, discount):
-    game, _ = random_game(*shape, seed=2, discount=discount)
+    game, _ = random_game(*shape, rng=2, discount=discount)
     own = np.random.default_rng(1).normal(size=shape)
     problem = CommitmentProblem(game, own, follower)
     found = improve_stochastic(problem, best_deterministic_policy(problem), random_starts=1)
@@ -245,7 +245,7 @@ def test_small_games_and_extreme_discounts_are_searched(follower, shape, discoun
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_a_search_does_not_depend_on_the_unit_of_the_reward(scale):
-    game, reward = random_game(3, 2, 2, seed=1, concentration=0.3, restart=False)
+    game, reward = random_game(3, 2, 2, rng=1, concentration=0.3, restart=False)
     one = improve_stochastic(CommitmentProblem(game, reward, BoltzmannFollower(4)))
     other = improve_stochastic(
         CommitmentProblem(game, scale * reward, BoltzmannFollower(4 / scale))
@@ -254,7 +254,7 @@ def test_a_search_does_not_depend_on_the_unit_of_the_reward(scale):
 
 
 def test_a_constant_reward_leaves_nothing_to_gain():
-    game, _ = random_game(3, 2, 2, seed=1)
+    game, _ = random_game(3, 2, 2, rng=1)
     for follower in (BoltzmannFollower(4), EpsilonGreedyFollower(0.1)):
         found = improve_stochastic(CommitmentProblem(game, np.ones(3), follower))
         assert found.value == pytest.approx(10)
@@ -265,7 +265,7 @@ def test_a_constant_reward_leaves_nothing_to_gain():
 
 
 def test_a_grid_holds_every_row_and_its_corners_are_the_deterministic_commitments():
-    game, reward = random_game(2, 3, 2, seed=7, concentration=1)
+    game, reward = random_game(2, 3, 2, rng=7, concentration=1)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(3))
     assert grid_check(problem, 1).value == pytest.approx(best_deterministic(problem))
     rows = [(i / 4, j / 4, 1 - (i + j) / 4) for i in range(5) for j in range(5 - i)]
@@ -277,7 +277,7 @@ def test_a_grid_holds_every_row_and_its_corners_are_the_deterministic_commitment
 
 @pytest.mark.parametrize("resolution", [0, 1.5, True, 10_000])
 def test_a_grid_that_makes_no_sense_or_is_too_large_is_refused(resolution):
-    game, reward = random_game(2, 3, 2, seed=7)
+    game, reward = random_game(2, 3, 2, rng=7)
     with pytest.raises(InvalidArgument, match="resolution"):
         grid_check(CommitmentProblem(game, reward), resolution)
 
@@ -286,14 +286,14 @@ def test_a_grid_that_makes_no_sense_or_is_too_large_is_refused(resolution):
     "bad", [{"steps": -1}, {"tolerance": 0}, {"tolerance": 2.0}, {"random_starts": 0.5}]
 )
 def test_a_wrong_argument_is_named(bad):
-    game, reward = random_game(2, 2, 2, seed=7)
+    game, reward = random_game(2, 2, 2, rng=7)
     with pytest.raises(InvalidArgument) as caught:
         improve_stochastic(CommitmentProblem(game, reward, BoltzmannFollower(1)), **bad)
     assert caught.value.place == next(iter(bad))
 
 
 def test_followers_without_a_gradient_or_repeatable_answers_are_refused():
-    game, reward = random_game(2, 2, 2, seed=7)
+    game, reward = random_game(2, 2, 2, rng=7)
     with pytest.raises(InvalidArgument, match="follower"):
         start_gradient(CommitmentProblem(game, reward), uniform_policy(2, 2))
     with pytest.raises(InvalidArgument, match="follower"):

@@ -143,7 +143,7 @@ def test_the_point_of_the_program_is_the_play_itself(instance):
     assert model.measure.value.sum() == pytest.approx(1 / (1 - game.discount), rel=1e-6)
     if found.rounds == 1:
         pi1 = np.round(model.leader.value).reshape(game.shape[:2])
-        expected = best_responses(game, pi1, theirs).values
+        expected = best_responses(game, theirs, pi1).values
         assert model.follower_values.value == pytest.approx(expected, abs=1e-5)
 
 
@@ -171,7 +171,7 @@ def test_a_hazard_that_only_the_leader_minds_closes_the_short_way():
 
 
 def test_rows_that_no_joint_policy_meets_are_named_by_a_proof():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     model = DeterministicCommitment(problem_of(game, reward, reward, 0.0, "first"))
     total = model.expected(np.ones(3))
     with pytest.raises(Infeasible) as caught:
@@ -192,7 +192,7 @@ def test_rows_that_a_joint_policy_meets_but_no_commitment_are_infeasible_too():
 
 
 def test_forbidden_actions_are_not_played():
-    game, reward = random_game(5, 3, 2, seed=3)
+    game, reward = random_game(5, 3, 2, rng=3)
     allowed = np.ones((5, 3), dtype=bool)
     allowed[[0, 2], [0, 1]] = False
     problem = problem_of(game, reward, -reward, 0.3, "first", allowed=allowed)
@@ -208,7 +208,7 @@ def test_forbidden_actions_are_not_played():
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_units_of_the_rewards_do_not_matter(scale):
-    game, reward = random_game(4, 3, 2, seed=1)
+    game, reward = random_game(4, 3, 2, rng=1)
     other = np.random.default_rng(1).normal(size=4)
     plain, scaled = (
         DeterministicCommitment(problem_of(game, k * reward, other / k + k, 0.2, "first")).solve()
@@ -220,7 +220,7 @@ def test_the_units_of_the_rewards_do_not_matter(scale):
 
 @pytest.mark.parametrize("discount", [0, 0.99])
 def test_small_and_large_discounts_and_unreachable_states(discount):
-    kernel = random_game(4, 2, 2, seed=5)[0].kernel.copy()
+    kernel = random_game(4, 2, 2, rng=5)[0].kernel.copy()
     kernel[:3, ..., 3] = 0
     kernel /= kernel.sum(axis=-1, keepdims=True)
     game = TwoAgentMDP(kernel, discount, start=[1, 0, 0, 0])
@@ -231,7 +231,7 @@ def test_small_and_large_discounts_and_unreachable_states(discount):
 
 
 def test_constant_rewards_make_every_commitment_optimal():
-    game, _ = random_game(4, 2, 2, seed=0)
+    game, _ = random_game(4, 2, 2, rng=0)
     constant = np.full(4, 2.0)
     for rule in RULES:
         found = DeterministicCommitment(problem_of(game, constant, constant, 0.0, rule)).solve()
@@ -240,7 +240,7 @@ def test_constant_rewards_make_every_commitment_optimal():
 
 
 def test_a_time_limit_brings_the_incumbent_and_a_bound_that_holds():
-    game, reward = random_game(6, 3, 3, seed=0)
+    game, reward = random_game(6, 3, 3, rng=0)
     other = np.random.default_rng(0).normal(size=6)
     model = DeterministicCommitment(problem_of(game, reward, other, 0.0, "first"))
     limited, whole = model.solve(time_limit=0), model.solve()
@@ -252,7 +252,7 @@ def test_a_time_limit_brings_the_incumbent_and_a_bound_that_holds():
 
 
 def test_a_time_limit_before_any_commitment_meets_the_rows_is_said():
-    game, reward = random_game(6, 3, 3, seed=0)
+    game, reward = random_game(6, 3, 3, rng=0)
     model = DeterministicCommitment(problem_of(game, reward, -reward, 0.0, "first"))
     rare = [model.expected(np.random.default_rng(1).normal(size=game.shape)) <= -0.5]
     with pytest.raises((LimitReached, Infeasible)):
@@ -260,7 +260,7 @@ def test_a_time_limit_before_any_commitment_meets_the_rows_is_said():
 
 
 def test_variables_of_ones_own_need_the_optimistic_rule():
-    game, reward = random_game(4, 2, 2, seed=0)
+    game, reward = random_game(4, 2, 2, rng=0)
     cost = np.random.default_rng(0).uniform(size=game.shape)
     for rule in ("optimistic", "first"):
         model = DeterministicCommitment(problem_of(game, reward, reward, 0.3, rule))
@@ -280,13 +280,13 @@ def test_variables_of_ones_own_need_the_optimistic_rule():
     [BoltzmannFollower(1.0), ProportionalFollower(np.exp), OptimalFollower("random")],
 )
 def test_followers_that_no_rows_describe_are_refused(follower):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="follower"):
         DeterministicCommitment(CommitmentProblem(game, reward, follower))
 
 
 def test_a_time_limit_is_for_highs():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     model = DeterministicCommitment(problem_of(game, reward, reward, 0.0, "first"))
     with pytest.raises(InvalidArgument, match="time_limit"):
         model.solve(time_limit=1, solver=Clarabel())
@@ -294,7 +294,7 @@ def test_a_time_limit_is_for_highs():
 
 
 def test_the_model_shows_cvxpys_own_objects_by_name():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     model = DeterministicCommitment(problem_of(game, reward, reward, 0.0, "first"))
     labels = [row.label for row in model.constraints]
     assert labels == ["one choice", "flow", "visits", "optimum", "greedy"]
@@ -338,7 +338,7 @@ def test_ctrl_c_keeps_the_best_commitment_from_the_program_to_the_command(
         raise Interrupted(replace(solved, status=Status.INTERRUPTED, bound=solved.bound + 1))
 
     monkeypatch.setattr(bilevel, "solve", interrupted)
-    game, reward = random_game(5, 2, 2, seed=3)
+    game, reward = random_game(5, 2, 2, rng=3)
     follower = EpsilonGreedyFollower(0.6)
     model = DeterministicCommitment(CommitmentProblem(game, reward, follower))
     with monkeypatch.context() as patch:

@@ -38,7 +38,7 @@ def centred_values(problem):
 
 def follower_values(problem, actions):
     pi1 = deterministic_policy(actions, problem.game.n_leader_actions)
-    return best_responses(problem.game, pi1, problem.follower_reward).values
+    return best_responses(problem.game, problem.follower_reward, pi1).values
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
@@ -135,7 +135,7 @@ def test_value_bounds_hold_for_stochastic_commitments_and_every_tie_rule(kind):
         for _ in range(5):
             pi1 = np.where(problem.allowed, random_policy(*game.shape[:2], rng), 0)
             pi1 /= pi1.sum(axis=1, keepdims=True)
-            best = best_responses(game, pi1, problem.follower_reward)
+            best = best_responses(game, problem.follower_reward, pi1)
             assert (bounds.h_lo - SLACK <= best.values).all()
             assert (best.values <= bounds.h_hi + SLACK).all()
             answers = [problem.reply(pi1).response]
@@ -161,7 +161,7 @@ def test_deterministic_value_bounds_hold_and_are_no_looser(kind):
 
 
 def test_for_an_optimal_follower_with_the_same_reward_the_bound_is_the_joint_optimum():
-    game, reward = random_game(20, 3, 3, seed=2)
+    game, reward = random_game(20, 3, 3, rng=2)
     problem = CommitmentProblem(game, reward)
     box = Relaxation(problem).bound(np.ones((1, 20, 3), dtype=bool))
     joint = policy_iteration(game, reward).values - float(problem.offset)
@@ -172,7 +172,7 @@ def test_for_an_optimal_follower_with_the_same_reward_the_bound_is_the_joint_opt
 @pytest.mark.parametrize("beta", [0.0, 1e-3, 1e3, 1e12, 1e300])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_extreme_temperatures_and_rewards_overflow_nowhere(beta, scale):
-    game, reward = random_game(5, 2, 3, seed=4)
+    game, reward = random_game(5, 2, 3, rng=4)
     problem = CommitmentProblem(game, scale * reward, BoltzmannFollower(beta))
     box = Relaxation(problem).bound(problem.allowed[None])
     values = centred_values(problem)
@@ -181,12 +181,12 @@ def test_extreme_temperatures_and_rewards_overflow_nowhere(beta, scale):
 
 
 def test_followers_without_bounds_are_refused_or_free():
-    game, reward = random_game(4, 2, 2, seed=0)
+    game, reward = random_game(4, 2, 2, rng=0)
 
     @dataclass(frozen=True)
     class Contrary:
-        def respond(self, game, pi1, reward, rng=None):
-            return self.answer(best_responses(game, pi1, reward).q)
+        def respond(self, game, reward, pi1, rng=None):
+            return self.answer(best_responses(game, reward, pi1).q)
 
         def answer(self, q, tolerance=0.0, rng=None):
             return np.eye(q.shape[-1])[q.argmin(axis=-1)]
@@ -202,12 +202,12 @@ def test_followers_without_bounds_are_refused_or_free():
 
 
 def test_a_follower_of_ones_own_is_served_once_it_declares_bounds():
-    game, reward = random_game(5, 2, 3, seed=0)
+    game, reward = random_game(5, 2, 3, rng=0)
 
     @dataclass(frozen=True)
     class Squares:
-        def respond(self, game, pi1, reward, rng=None):
-            return self.answer(best_responses(game, pi1, reward).q)
+        def respond(self, game, reward, pi1, rng=None):
+            return self.answer(best_responses(game, reward, pi1).q)
 
         def answer(self, q, tolerance=0.0, rng=None):
             return q**2 / (q**2).sum(axis=-1, keepdims=True)
@@ -223,7 +223,7 @@ def test_a_follower_of_ones_own_is_served_once_it_declares_bounds():
 
 
 def test_weights_that_vanish_everywhere_are_refused_with_the_place():
-    game, _ = random_game(3, 2, 2, seed=0)
+    game, _ = random_game(3, 2, 2, rng=0)
     problem = CommitmentProblem(game, np.zeros(3), ProportionalFollower(np.abs))
     with pytest.raises(InvalidArgument, match="not all 0"):
         Relaxation(problem).bound(problem.allowed[None])

@@ -90,7 +90,7 @@ def test_every_optimal_response_to_the_commitment_has_the_joint_value_exactly(me
 def test_the_value_is_kept_whatever_the_tie_rule(instance, ties):
     game, reward = instance
     plan = commit(game, reward)
-    pi2 = OptimalFollower(ties, seed=0).respond(game, plan.policy, reward)
+    pi2 = OptimalFollower(ties, seed=0).respond(game, reward, plan.policy)
     values = evaluate(game, reward, (plan.policy, pi2))
     assert values == pytest.approx(plan.values, abs=1e-8)
     assert evaluate(game, reward, (plan.policy, plan.response)) == pytest.approx(plan.values)
@@ -133,7 +133,7 @@ def test_no_deterministic_commitment_is_better(instance):
     plan = commit(game, reward)
     n_states, n_a, _ = game.shape
     found = [
-        game.start @ best_responses(game, pi1, reward).values
+        game.start @ best_responses(game, reward, pi1).values
         for pi1 in deterministic(n_states, n_a)
     ]
     assert max(found) == pytest.approx(plan.value, abs=1e-9)
@@ -143,7 +143,7 @@ def test_no_deterministic_commitment_is_better(instance):
 def test_no_stochastic_commitment_is_better(instance, data):
     game, reward = instance
     pi1 = data.draw(policies(game.n_states, game.n_leader_actions)).astype(float)
-    values = best_responses(game, pi1, reward).values
+    values = best_responses(game, reward, pi1).values
     assert (values <= commit(game, reward).values + 1e-9).all()
 
 
@@ -152,7 +152,7 @@ def test_no_stochastic_commitment_is_better(instance, data):
 @pytest.mark.parametrize("seed", range(3))
 def test_quantecon_finds_the_same_values(joint, seed):
     markov = pytest.importorskip("quantecon.markov")
-    game, state_reward = random_game(8, 3, 2, seed=seed)
+    game, state_reward = random_game(8, 3, 2, rng=seed)
     rng = np.random.default_rng(seed)
     reward = rng.normal(size=game.shape) if joint else state_reward
     n, m = game.n_states, game.n_choices
@@ -167,7 +167,7 @@ def test_quantecon_finds_the_same_values(joint, seed):
 
 @pytest.mark.parametrize("solver", [HiGHS("ipm"), HiGHS(presolve=False)])
 def test_another_solver_brings_the_same_commitment_value(solver):
-    game, reward = random_game(8, 3, 2, seed=1)
+    game, reward = random_game(8, 3, 2, rng=1)
     plan = plan_for(game, reward, "program", solver)
     assert plan.value == pytest.approx(commit(game, reward).value, abs=1e-9)
     assert plan.solved.options == solver.arguments()
@@ -198,7 +198,7 @@ def test_discount_zero_and_one_state_and_one_action_are_no_exceptions():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_constant_reward_makes_every_commitment_optimal(method):
-    game, _ = random_game(5, 2, 2, seed=0)
+    game, _ = random_game(5, 2, 2, rng=0)
     plan = plan_for(game, np.full(5, 2.0), method)
     assert plan.values == pytest.approx(np.full(5, 20.0))
 
@@ -206,7 +206,7 @@ def test_a_constant_reward_makes_every_commitment_optimal(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("scale", [1e-3, 1e6])
 def test_scaled_rewards_have_scaled_values_and_the_same_commitment(method, scale):
-    game, reward = random_game(6, 2, 3, seed=2)
+    game, reward = random_game(6, 2, 3, rng=2)
     plan, scaled = (plan_for(game, k * reward, method) for k in (1, scale))
     assert np.array_equal(plan.policy, scaled.policy)
     assert scaled.values == pytest.approx(scale * plan.values, rel=1e-9)
@@ -218,28 +218,28 @@ def test_scaled_rewards_have_scaled_values_and_the_same_commitment(method, scale
 )
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_of_lemma_2_refuse_a_follower_that_is_not_optimal(follower, method):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="method") as caught:
         commit(game, reward, follower=follower, method=method)
     assert caught.value.value is follower
 
 
 def test_a_method_that_does_not_exist_is_refused():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="method"):
         commit(game, reward, method="guess")
 
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [np.nan, 0.0, 0.0], np.ones((3, 4))])
 def test_a_reward_that_is_none_is_refused(bad):
-    game, _ = random_game(3, 2, 2, seed=0)
+    game, _ = random_game(3, 2, 2, rng=0)
     for ask in (commit, StackelbergCommitment):
         with pytest.raises(InvalidReward):
             ask(game, bad)
 
 
 def test_the_model_shows_cvxpys_own_objects():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     model = StackelbergCommitment(game, reward)
     assert isinstance(model.objective, cp.Maximize)
     assert [c.label for c in model.constraints] == ["flow"]
@@ -261,7 +261,7 @@ EXACT_METHODS = ("enumerate", "branch-and-bound", "milp")
 def earned(game, own, theirs, follower):
     """What every deterministic commitment earns, by evaluating the follower's own answer."""
     for pi1 in deterministic(game.n_states, game.n_leader_actions):
-        pi2 = follower.respond(game, pi1, theirs)
+        pi2 = follower.respond(game, theirs, pi1)
         yield float(game.start @ evaluate(game, own, (pi1, pi2)))
 
 
@@ -430,20 +430,20 @@ def test_a_shared_budget_whose_optimum_is_a_pair_is_a_commitment():
     ],
 )
 def test_what_does_not_fit_together_is_refused(arguments, match):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match=match):
         commit(game, reward, **arguments)
 
 
 def test_no_reward_at_all_is_refused():
-    game, _ = random_game(3, 2, 2, seed=0)
+    game, _ = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="reward"):
         commit(game)
 
 
 @pytest.mark.parametrize("method", EXACT_METHODS)
 def test_a_time_limit_leaves_a_value_and_a_bound(method):
-    game, reward = random_game(9, 3, 2, seed=0)
+    game, reward = random_game(9, 3, 2, rng=0)
     other = np.random.default_rng(0).normal(size=9)
     plan, whole = (
         commit(game, reward, follower_reward=other, exact=True, method=m, time_limit=seconds)
@@ -456,7 +456,7 @@ def test_a_time_limit_leaves_a_value_and_a_bound(method):
 
 
 def test_a_bound_of_a_program_is_marked_as_the_solvers_word_until_it_is_confirmed(monkeypatch):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     follower = EpsilonGreedyFollower(0.3)
 
     def plans():

@@ -89,7 +89,7 @@ def test_outside_lemma_3s_condition_on_delta_a_commitment_dominates(epsilon):
 
 
 def test_without_a_future_a_commitment_dominates():
-    game, _ = random_game(5, 3, 3, seed=0, discount=0)
+    game, _ = random_game(5, 3, 3, rng=0, discount=0)
     reward = np.random.default_rng(0).normal(size=(5, 3, 3))
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
     assert dominance(problem).verdict is DOMINATING
@@ -106,7 +106,7 @@ def test_something_dominates_against_a_uniform_follower_and_is_best_everywhere(s
 
 @pytest.mark.parametrize("ties", ["first", "last", "mix"])
 def test_against_an_optimal_follower_the_joint_policys_part_dominates(ties):
-    game, reward = random_game(60, 4, 4, seed=1)
+    game, reward = random_game(60, 4, 4, rng=1)
     problem = CommitmentProblem(game, reward, OptimalFollower(ties))
     found = dominance(problem)
     assert found.verdict is DOMINATING
@@ -167,7 +167,7 @@ def test_no_time_leaves_it_undecided_with_valid_bounds():
 def test_bounds_decide_as_enumeration_does():
     verdicts = set()
     for seed in range(3):
-        game, reward = random_game(9, 2, 2, seed=seed)
+        game, reward = random_game(9, 2, 2, rng=seed)
         problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
         exact, found = dominance(problem), dominance(problem, limit=1, time_limit=None)
         assert found.verdict is exact.verdict

@@ -64,7 +64,7 @@ def test_the_objective_follows_the_weights_given():
 
 
 def test_a_limit_is_refused_with_the_number_of_commitments():
-    game, reward = random_game(200, 3, 2, seed=0)
+    game, reward = random_game(200, 3, 2, rng=0)
     problem = CommitmentProblem(game, reward)
     with pytest.raises(InvalidArgument, match=re.escape(f"{3**200:,}")) as caught:
         enumerate_commitments(problem)
@@ -72,7 +72,7 @@ def test_a_limit_is_refused_with_the_number_of_commitments():
 
 
 def test_a_time_limit_returns_a_commitment_with_a_valid_bound():
-    game, reward = random_game(13, 2, 2, seed=1)
+    game, reward = random_game(13, 2, 2, rng=1)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     found = enumerate_commitments(problem, time_limit=0)
     best = enumerate_commitments(problem)
@@ -84,7 +84,7 @@ def test_a_time_limit_returns_a_commitment_with_a_valid_bound():
 
 @pytest.mark.parametrize("start", [[1.0], [1, -1, 0], [np.nan, 0, 0], "abc"])
 def test_weights_that_are_none_are_refused(start):
-    game, reward = random_game(3, 2, 2, seed=1)
+    game, reward = random_game(3, 2, 2, rng=1)
     with pytest.raises(InvalidArgument, match="start"):
         enumerate_commitments(CommitmentProblem(game, reward), start=start)
 

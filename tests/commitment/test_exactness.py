@@ -23,7 +23,7 @@ def test_what_is_called_exact_is_and_all_is(seed):
 def test_a_game_of_two_hundred_states_is_decided(discount):
     """The joint optimum by the exact policy iteration of the game layer; a penalty is planted."""
     pytest.importorskip("flint", reason="more than 40 states want the extra 'exact'")
-    game, reward = random_game(200, 3, 2, seed=1, discount=discount)
+    game, reward = random_game(200, 3, 2, rng=1, discount=discount)
     reward = reward.copy()
     reward[7] -= 1e12
     plan = commit(game, reward)
@@ -34,7 +34,7 @@ def test_a_game_of_two_hundred_states_is_decided(discount):
 
 
 def test_a_sparse_game_of_two_thousand_states_is_proved_in_floats():
-    game, reward = random_game(2000, 4, 4, seed=0, successors=5)
+    game, reward = random_game(2000, 4, 4, rng=0, successors=5)
     plan = commit(game, reward - 1e9 * (np.arange(2000) == 3))
     assert plan.guarantee is Guarantee.EXACT
     assert plan.gap <= 1e-12 * abs(plan.value)

@@ -45,14 +45,14 @@ def test_losses_are_those_of_a_plain_loop(seed):
 
 
 def test_assuming_the_true_follower_loses_nothing():
-    game, reward = random_game(12, 2, 3, seed=5)
+    game, reward = random_game(12, 2, 3, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     answer = misspecification_loss(problem, BoltzmannFollower(2))["assumed"]
     assert answer.loss == pytest.approx(0, abs=1e-7)
 
 
 def test_assuming_optimality_plays_the_leaders_part_of_the_joint_policy():
-    game, reward = random_game(12, 3, 3, seed=5)
+    game, reward = random_game(12, 3, 3, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
     answer = misspecification_loss(problem)["optimal"]
     joint = policy_iteration(game, reward)
@@ -61,7 +61,7 @@ def test_assuming_optimality_plays_the_leaders_part_of_the_joint_policy():
 
 
 def test_a_planner_of_ones_own_is_used_and_may_return_a_policy():
-    game, reward = random_game(6, 2, 2, seed=5)
+    game, reward = random_game(6, 2, 2, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
     row = [0, 1, 0, 1, 0, 1]
     for answer in (row, deterministic_policy(row, 2)):
@@ -72,7 +72,7 @@ def test_a_planner_of_ones_own_is_used_and_may_return_a_policy():
 
 @pytest.mark.parametrize("answer", [[0, 2, 0], [0, 1, 0], [0.5, 0, 0], np.full((3, 2), 0.5), [0]])
 def test_a_planners_answer_that_is_no_allowed_commitment_is_refused(answer):
-    game, reward = random_game(3, 2, 2, seed=5)
+    game, reward = random_game(3, 2, 2, rng=5)
     allowed = [[True, True], [True, False], [True, True]]
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1), allowed=allowed)
     with pytest.raises(InvalidArgument, match="plan for 'optimal'"):
@@ -80,7 +80,7 @@ def test_a_planners_answer_that_is_no_allowed_commitment_is_refused(answer):
 
 
 def test_a_time_limit_leaves_a_bound_on_the_loss():
-    game, reward = random_game(14, 2, 3, seed=3)
+    game, reward = random_game(14, 2, 3, rng=3)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     early = misspecification_loss(problem, time_limit=0)["optimal"]
     full = misspecification_loss(problem)["optimal"]
@@ -98,14 +98,14 @@ def test_other_followers_keep_rewards_allowed_actions_and_ties_that_mean_somethi
 
 def test_the_plan_for_an_optimal_follower_is_best_where_the_start_never_leads():
     # A start distribution on one state: what is played elsewhere matters to other followers.
-    game, reward = random_game(8, 2, 2, seed=6, successors=2, restart=False)
+    game, reward = random_game(8, 2, 2, rng=6, successors=2, restart=False)
     problem = CommitmentProblem(game, reward)
     values = problem.values_of(plan_for(problem)[None])[0]
     np.testing.assert_allclose(values, policy_iteration(game, reward).values, atol=1e-9)
 
 
 def test_a_follower_without_bounds_is_planned_for_by_enumeration():
-    game, reward = random_game(4, 2, 2, seed=0)
+    game, reward = random_game(4, 2, 2, rng=0)
     problem = CommitmentProblem(game, reward, ProportionalFollower(lambda q: np.exp(-q)))
     scores = all_values(problem) @ game.start
     found = misspecification_loss(problem, problem.follower)
@@ -134,7 +134,7 @@ def test_the_value_of_information_is_that_of_a_plain_loop(seed):
 
 
 def test_a_known_type_has_no_value_of_information():
-    game, reward = random_game(6, 2, 2, seed=1)
+    game, reward = random_game(6, 2, 2, rng=1)
     problem = CommitmentProblem(game, reward)
     assert value_of_information(problem, [BoltzmannFollower(1)]).gain == 0
     same = value_of_information(problem, [BoltzmannFollower(1)] * 3, [1, 0, 2])
@@ -143,14 +143,14 @@ def test_a_known_type_has_no_value_of_information():
 
 @pytest.mark.parametrize("weights", [[1.0], [0, 0], [1, -1], [np.nan, 1], [np.inf, 1]])
 def test_weights_that_are_no_prior_are_refused(weights):
-    game, reward = random_game(3, 2, 2, seed=1)
+    game, reward = random_game(3, 2, 2, rng=1)
     followers = [BoltzmannFollower(1), BoltzmannFollower(2)]
     with pytest.raises(InvalidArgument, match="weights"):
         value_of_information(CommitmentProblem(game, reward), followers, weights)
 
 
 def test_no_types_and_too_many_commitments_are_refused():
-    game, reward = random_game(30, 2, 2, seed=1)
+    game, reward = random_game(30, 2, 2, rng=1)
     problem = CommitmentProblem(game, reward)
     with pytest.raises(InvalidArgument, match="followers"):
         value_of_information(problem, [])

@@ -113,7 +113,7 @@ def test_forbidden_actions_have_no_share():
 
 
 def test_more_states_and_other_followers_are_refused():
-    game, reward = random_game(2, 2, 2, seed=0)
+    game, reward = random_game(2, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="one state"):
         MixedCommitment(CommitmentProblem(game, reward))
     with pytest.raises(InvalidArgument, match="follower"):

@@ -54,7 +54,7 @@ def cases(draw, followers=FOLLOWERS, ties=(None,)):
 def test_a_reply_is_the_followers_response_and_its_evaluation(case):
     problem, pi1 = case
     reply = problem.reply(pi1)
-    response = problem.follower.respond(problem.game, pi1, problem.follower_reward)
+    response = problem.follower.respond(problem.game, problem.follower_reward, pi1)
     assert reply.response == pytest.approx(response)
     values = evaluate(problem.game, problem.reward, (pi1, response))
     assert reply.values == pytest.approx(values, abs=1e-12)
@@ -90,7 +90,7 @@ def test_tie_rules_are_best_and_worst_of_all_tied_responses_from_every_state(cas
     problem, pi1 = case
     game, epsilon = problem.game, problem.epsilon
     n_answers = game.n_follower_actions
-    optimal = best_responses(game, pi1, problem.follower_reward).optimal
+    optimal = best_responses(game, problem.follower_reward, pi1).optimal
     values = [
         evaluate(
             game,
@@ -134,7 +134,7 @@ def test_a_tie_is_broken_by_the_leaders_reward_where_the_two_differ():
 @pytest.mark.parametrize("discount", [0, "99/100"])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_values_scale_with_the_rewards_at_every_discount(discount, scale):
-    game, reward = random_game(5, 2, 3, seed=1, discount=discount)
+    game, reward = random_game(5, 2, 3, rng=1, discount=discount)
     pi1 = random_policy(5, 2, np.random.default_rng(0))
     for ties in (None, "optimistic", "pessimistic"):
         one = CommitmentProblem(game, reward, OptimalFollower(), ties=ties).reply(pi1)
@@ -154,7 +154,7 @@ def test_a_sparse_game_is_answered_without_its_dense_kernel():
 
 
 def test_a_mask_is_kept_and_counts():
-    game, reward = random_game(4, 3, 2, seed=0)
+    game, reward = random_game(4, 3, 2, rng=0)
     mask = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
     problem = CommitmentProblem(game, reward, allowed=mask)
     assert problem.n_deterministic == 6
@@ -164,7 +164,7 @@ def test_a_mask_is_kept_and_counts():
 
 
 def test_a_problem_says_whether_its_rewards_are_one():
-    game, reward = random_game(4, 2, 2, seed=0)
+    game, reward = random_game(4, 2, 2, rng=0)
     assert CommitmentProblem(game, reward).cooperative
     assert CommitmentProblem(game, reward, follower_reward=reward.copy()).cooperative
     assert not CommitmentProblem(game, reward, follower_reward=-reward).cooperative
@@ -185,14 +185,14 @@ def test_a_problem_says_whether_its_rewards_are_one():
     ],
 )
 def test_a_wrong_argument_is_named(bad, place):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument) as caught:
         CommitmentProblem(game, reward, **bad)
     assert caught.value.place == place
 
 
 def test_wrong_rewards_and_commitments_are_named():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidReward, match="shape"):
         CommitmentProblem(game, reward[:2])
     with pytest.raises(InvalidReward, match="nan"):

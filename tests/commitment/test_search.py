@@ -40,7 +40,7 @@ def test_branch_and_bound_finds_what_a_plain_loop_finds(kind, seed, leaf):
     "follower", [BoltzmannFollower(3), EpsilonGreedyFollower(0.4), ProportionalFollower(np.exp)]
 )
 def test_ten_states_agree_with_enumeration(follower, discount):
-    game, reward = random_game(9, 2, 2, seed=7, discount=discount)
+    game, reward = random_game(9, 2, 2, rng=7, discount=discount)
     problem = CommitmentProblem(game, (1 - game.discount) * reward, follower)
     found, best = branch_and_bound(problem), enumerate_commitments(problem)
     assert found.complete
@@ -48,7 +48,7 @@ def test_ten_states_agree_with_enumeration(follower, discount):
 
 
 def test_twenty_states_are_solved_in_a_fraction_of_their_million_commitments():
-    game, reward = random_game(20, 2, 2, seed=0)
+    game, reward = random_game(20, 2, 2, rng=0)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     found = branch_and_bound(problem)
     assert found.complete
@@ -59,7 +59,7 @@ def test_twenty_states_are_solved_in_a_fraction_of_their_million_commitments():
 
 
 def test_a_time_limit_returns_an_incumbent_with_a_valid_bound():
-    game, reward = random_game(14, 2, 3, seed=3)
+    game, reward = random_game(14, 2, 3, rng=3)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     early, full = branch_and_bound(problem, time_limit=0), branch_and_bound(problem)
     assert not early.complete
@@ -70,7 +70,7 @@ def test_a_time_limit_returns_an_incumbent_with_a_valid_bound():
 
 
 def test_a_wide_gap_ends_sooner_within_it():
-    game, reward = random_game(14, 2, 3, seed=3)
+    game, reward = random_game(14, 2, 3, rng=3)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     wide, full = branch_and_bound(problem, gap=0.05), branch_and_bound(problem)
     assert wide.nodes < full.nodes
@@ -79,7 +79,7 @@ def test_a_wide_gap_ends_sooner_within_it():
 
 
 def test_the_incumbent_is_kept_unless_beaten():
-    game, reward = random_game(14, 2, 3, seed=3)
+    game, reward = random_game(14, 2, 3, rng=3)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
     full = branch_and_bound(problem)
     again = branch_and_bound(problem, incumbent=full.actions, time_limit=0)
@@ -97,7 +97,7 @@ def test_the_objective_follows_the_weights_given():
 
 @pytest.mark.parametrize("reward", [0.0, 1.0, 1e12])
 def test_constant_rewards_are_solved_at_the_root(reward):
-    game, _ = random_game(30, 3, 3, seed=0)
+    game, _ = random_game(30, 3, 3, rng=0)
     found = branch_and_bound(CommitmentProblem(game, np.full(30, reward), BoltzmannFollower(1)))
     assert found.complete
     assert found.nodes == 1
@@ -105,7 +105,7 @@ def test_constant_rewards_are_solved_at_the_root(reward):
 
 
 def test_one_allowed_action_a_state_leaves_one_commitment():
-    game, reward = random_game(6, 3, 2, seed=0)
+    game, reward = random_game(6, 3, 2, rng=0)
     allowed = np.eye(3, dtype=bool)[[0, 1, 2, 0, 1, 2]]
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1), allowed=allowed)
     found = branch_and_bound(problem)
@@ -136,7 +136,7 @@ def test_one_state_and_no_future_take_the_best_matrix_row():
     ],
 )
 def test_bad_arguments_are_named(arguments, name):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     allowed = [[True, True], [True, False], [True, True]]
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1), allowed=allowed)
     with pytest.raises(InvalidArgument, match=name):
@@ -144,7 +144,7 @@ def test_bad_arguments_are_named(arguments, name):
 
 
 def test_search_enumerates_where_the_follower_has_no_bounds():
-    game, reward = random_game(4, 2, 2, seed=0)
+    game, reward = random_game(4, 2, 2, rng=0)
     problem = CommitmentProblem(game, reward, ProportionalFollower(lambda q: np.exp(-q)))
     with pytest.raises(InvalidArgument, match="f that decreases"):
         branch_and_bound(problem)

@@ -183,7 +183,7 @@ def test_it_reaches_the_joint_optimum_with_an_optimal_follower(data, follower):
 
 def test_it_approaches_the_joint_optimum_as_beta_grows():
     for seed in range(20):
-        game, reward = random_game(5, 3, 3, seed=seed, concentration=1)
+        game, reward = random_game(5, 3, 3, rng=seed, concentration=1)
         optimum = float(game.start @ policy_iteration(game, reward).values)
         lost = [
             optimum
@@ -232,7 +232,7 @@ def test_maze_maker_gains_over_the_joint_policy_in_either_order(follower):
 
 
 def test_values_near_an_undiscounted_game_are_found_by_leaps():
-    game, reward = random_game(6, 2, 2, seed=3, discount="9999/10000", concentration=1)
+    game, reward = random_game(6, 2, 2, rng=3, discount="9999/10000", concentration=1)
     problem = CommitmentProblem(game, reward, EpsilonGreedyFollower(0.2))
     found = approximate_value_iteration(problem)
     assert found.converged
@@ -281,7 +281,7 @@ def test_algorithm_2_can_cycle_and_says_so(order):
 
 
 def test_plain_algorithm_2_can_be_worse_than_the_joint_policy_whose_part_is_then_kept():
-    game, reward = random_game(2, 3, 3, seed=256, concentration=0.5, restart=False)
+    game, reward = random_game(2, 3, 3, rng=256, concentration=0.5, restart=False)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(0.5))
     for order in ("together", "in-place"):
         found = approximate_value_iteration(problem, order=order)
@@ -296,7 +296,7 @@ def test_plain_algorithm_2_can_be_worse_than_the_joint_policy_whose_part_is_then
 
 
 def test_a_warm_start_ends_at_once_where_it_began():
-    game, reward = random_game(20, 3, 3, seed=5)
+    game, reward = random_game(20, 3, 3, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(4))
     cold = approximate_value_iteration(problem)
     warm = approximate_value_iteration(problem, start=(cold.leader_values, cold.follower_values))
@@ -308,7 +308,7 @@ def test_a_warm_start_ends_at_once_where_it_began():
 
 
 def test_a_capped_iteration_does_not_say_converged():
-    game, reward = random_game(20, 3, 3, seed=5)
+    game, reward = random_game(20, 3, 3, rng=5)
     found = approximate_value_iteration(
         CommitmentProblem(game, reward, BoltzmannFollower(4)), sweeps=3
     )
@@ -320,7 +320,7 @@ def test_a_capped_iteration_does_not_say_converged():
 def test_forbidden_actions_are_never_chosen(follower):
     rng = np.random.default_rng(0)
     for seed in range(10):
-        game, reward = random_game(5, 3, 2, seed=seed)
+        game, reward = random_game(5, 3, 2, rng=seed)
         allowed = rng.random((5, 3)) < 0.5
         allowed[np.arange(5), rng.integers(3, size=5)] = True
         found = approximate_value_iteration(
@@ -342,7 +342,7 @@ def test_a_tie_rule_of_the_problem_is_that_of_the_iteration(ties):
 
 @pytest.mark.parametrize("constant", [0.0, 5.0, -1e12])
 def test_a_constant_reward_converges_to_its_only_value(constant):
-    game, _ = random_game(4, 2, 2, seed=0)
+    game, _ = random_game(4, 2, 2, rng=0)
     for follower in (BoltzmannFollower(1), EpsilonGreedyFollower(0.5)):
         found = approximate_value_iteration(CommitmentProblem(game, np.full(4, constant), follower))
         assert found.converged
@@ -352,7 +352,7 @@ def test_a_constant_reward_converges_to_its_only_value(constant):
 class Stubborn:
     """A follower that always plays its first action, and has no `answer`."""
 
-    def respond(self, game, pi1, reward, rng=None):
+    def respond(self, game, reward, pi1, rng=None):
         return np.eye(game.n_follower_actions)[[0] * game.n_states]
 
 
@@ -370,7 +370,7 @@ class Stubborn:
     ],
 )
 def test_a_wrong_argument_is_named(bad, place):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument) as caught:
         approximate_value_iteration(CommitmentProblem(game, reward, BoltzmannFollower(1)), **bad)
     assert caught.value.place == place
@@ -380,6 +380,6 @@ def test_a_wrong_argument_is_named(bad, place):
     "follower", [Stubborn(), OptimalFollower("random"), OptimalFollower("random", 3)]
 )
 def test_a_follower_whose_answers_cannot_be_compared_is_refused(follower):
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="follower"):
         approximate_value_iteration(CommitmentProblem(game, reward, follower))

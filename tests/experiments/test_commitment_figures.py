@@ -24,7 +24,7 @@ BETAS = (0.0, 5.0, 20.0)
 
 def earned(problem: CommitmentProblem, policy: Any) -> float:
     game = problem.game
-    response = problem.follower.respond(game, policy, problem.reward)
+    response = problem.follower.respond(game, problem.reward, policy)
     return float(game.start @ evaluate(game, problem.reward, (policy, response)))
 
 

@@ -203,7 +203,7 @@ def test_regrets_begin_with_what_the_first_commitment_loses() -> None:
     follower = BoltzmannFollower(10.0)
     best = best_value(game, truth, follower)
     first = random_deterministic_policy(6, 3, np.random.default_rng([2, 0, 1]))
-    response = follower.respond(game, first, truth)
+    response = follower.respond(game, truth, first)
     lost = best - float(game.start @ evaluate(game, truth, (first, response)))
     assert values["optimal_value"] == fixed["optimal_value"] == pytest.approx(best)
     assert len(values["regrets"]) == 3

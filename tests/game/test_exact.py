@@ -27,7 +27,7 @@ def test_the_follower_s_optimal_actions_are_those_of_all_optimal_policies(data):
     assert set(zip(*np.nonzero(found.optimal), strict=True)) == {
         (s, b) for policy in policies_ for s, b in enumerate(policy)
     }
-    near = best_responses(game, pi1, reward)
+    near = best_responses(game, reward, pi1)
     assert found.values.astype(float) == pytest.approx(near.values, rel=1e-9, abs=1e-9)
 
 

@@ -215,8 +215,8 @@ def test_the_discount_is_nine_tenths_unless_another_is_given():
         ({"n_states": 0}, "n_states is 0; allowed a whole number ≥ 1"),
         ({"n_leader_actions": 2.0}, "n_leader_actions is 2.0"),
         ({"n_follower_actions": True}, "n_follower_actions is True"),
-        ({"seed": -1}, "seed is -1; allowed a whole number ≥ 0"),
-        ({"seed": None}, "seed is None"),
+        ({"rng": -1}, "rng is -1; allowed a numpy Generator, a seed ≥ 0"),
+        ({"rng": 1.5}, "rng is 1.5"),
         ({"concentration": 0}, "concentration is 0; allowed a finite number > 0"),
         ({"concentration": float("nan")}, "concentration is nan"),
         ({"concentration": float("inf")}, "concentration is inf"),
@@ -231,6 +231,6 @@ def test_the_discount_is_nine_tenths_unless_another_is_given():
     ],
 )
 def test_an_argument_out_of_range_is_refused_by_name(arguments, message):
-    sizes = {"n_states": 4, "n_leader_actions": 2, "n_follower_actions": 2, "seed": 0}
+    sizes = {"n_states": 4, "n_leader_actions": 2, "n_follower_actions": 2, "rng": 0}
     with pytest.raises(InvalidArgument, match=message):
         random_game(**sizes | arguments)

@@ -172,7 +172,7 @@ def test_values_solve_their_equation_for_rewards_and_policies_of_every_shape(dat
     expected = np.linalg.inv(np.eye(n) - game.discount * chain) @ (joint.reshape(n, -1) * r).sum(1)
     for policy in [(pi1, pi2), joint, joint.tolist()]:
         assert evaluate(game, reward, policy) == pytest.approx(expected, abs=1e-11)
-    mdp, marginal = game.follower_mdp(pi1), follower_reward(game, pi1, reward)
+    mdp, marginal = game.follower_mdp(pi1), follower_reward(game, reward, pi1)
     assert evaluate(mdp, marginal, pi2) == pytest.approx(expected, abs=1e-11)
     assert evaluate(game.joint_mdp(), r, joint.reshape(n, -1)) == pytest.approx(expected, abs=1e-11)
 
@@ -253,8 +253,8 @@ def test_a_reward_is_copied_as_floats():
 def test_the_follower_faces_the_mean_over_the_leader():
     game = TwoAgentMDP(np.ones((1, 2, 2, 1), int), 0.9)
     reward = [[[0, 4], [8, 0]]]
-    assert follower_reward(game, [[0.25, 0.75]], reward).tolist() == [[6, 1]]
-    assert follower_reward(game, [[0.25, 0.75]], [3]).tolist() == [3]
+    assert follower_reward(game, reward, [[0.25, 0.75]]).tolist() == [[6, 1]]
+    assert follower_reward(game, [3], [[0.25, 0.75]]).tolist() == [3]
 
 
 def test_ties_are_told_at_a_share_of_the_largest_value_difference():
@@ -370,7 +370,7 @@ def test_policy_iteration_ends_among_ties_from_any_start(data, game):
     reward = data.draw(rewards(n))
     doubled = MDP(np.concatenate([game.kernel[:, 0]] * 2, axis=1), game.discount)
     start = data.draw(arrays(np.int64, n, elements=st.integers(0, 2 * n_b - 1)))
-    once, twice = policy_iteration(game, reward), policy_iteration(doubled, reward, start=start)
+    once, twice = policy_iteration(game, reward), policy_iteration(doubled, reward, initial=start)
     assert (twice.optimal == np.concatenate([once.optimal] * 2, axis=1)).all()
     assert twice.values == pytest.approx(once.values, abs=1e-11)
     assert twice.iterations <= (2 * n_b) ** n
@@ -390,24 +390,24 @@ def test_a_start_that_is_optimal_takes_no_step():
     reward = rng.random((6, 3))
     best = policy_iteration(model, reward)
     assert best.iterations > 0
-    again = policy_iteration(model, reward, start=best.actions)
+    again = policy_iteration(model, reward, initial=best.actions)
     assert again.iterations == 0
     assert again.values == pytest.approx(best.values, rel=1e-14)
 
 
 @pytest.mark.parametrize(
-    ("start", "message"),
+    ("initial", "message"),
     [
         ([0, 3], r"actions\[s=1\] is 3; allowed 0 … 2"),
         ([-1, 0], r"actions\[s=0\] is -1"),
-        ([0], r"start has shape \(1,\); allowed \(2,\)"),
-        (0, r"start has shape \(\)"),
+        ([0], r"initial has shape \(1,\); allowed \(2,\)"),
+        (0, r"initial has shape \(\)"),
         ([0.0, 1.0], "type float64; allowed integers"),
     ],
 )
-def test_a_start_that_is_no_choice_is_refused(start, message):
+def test_initial_choices_that_do_not_exist_are_refused(initial, message):
     with pytest.raises(InvalidPolicy, match=message):
-        policy_iteration(MDP(np.ones((2, 3, 2), int), 0.9), [0, 1], start=start)
+        policy_iteration(MDP(np.ones((2, 3, 2), int), 0.9), [0, 1], initial=initial)
 
 
 def test_small_gains_that_add_up_are_not_taken_for_ties():
@@ -418,8 +418,8 @@ def test_small_gains_that_add_up_are_not_taken_for_ties():
     model = MDP(kernel, discount)
     expected = [gain / (1 - discount), 1 / (1 - discount)]
     for best in (
-        policy_iteration(model, reward, start=[0, 0]),
-        policy_iteration(model, reward, start=[0, 1]),
+        policy_iteration(model, reward, initial=[0, 0]),
+        policy_iteration(model, reward, initial=[0, 1]),
         modified_policy_iteration(model, reward),
     ):
         assert best.values == pytest.approx(expected, rel=1e-10)

@@ -49,7 +49,7 @@ def runs(draw):
         learner = ActiveIRL(game)
         for _ in range(3):
             pi1 = learner.ask()
-            learner = learner.tell(OptimalFollower("all").respond(game, pi1, truth))
+            learner = learner.tell(OptimalFollower("all").respond(game, truth, pi1))
         return game, truth, learner
     return game, truth, played(game, truth, 3, ties)
 
@@ -77,7 +77,7 @@ def costs(learner):
     """What the next commitment loses under the estimate, by planning alone."""
     game, r = learner.game, learner.estimate()
     best = game.start @ modified_policy_iteration(game, r).values
-    return float(best - game.start @ best_responses(game, learner.ask(), r).values)
+    return float(best - game.start @ best_responses(game, r, learner.ask()).values)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -181,7 +181,7 @@ def test_a_repeated_episode_brings_no_rows_and_keeps_the_very_same_centre(ties):
     game, truth = random_game(8, 2, 2, 3)
     learner = ActiveIRL(game)
     pi1 = learner.ask()
-    response = OptimalFollower(ties).respond(game, pi1, truth)
+    response = OptimalFollower(ties).respond(game, truth, pi1)
     once = learner.tell(response, pi1=pi1)
     twice = once.tell(response, pi1=pi1)
     assert len(twice._rows) == len(once._rows) > 0
@@ -196,7 +196,7 @@ def test_contradicting_episodes_are_named_and_the_learner_goes_on():
     rng = np.random.default_rng(0)
     for _ in range(6):
         noise = rng.standard_normal(6)
-        learner = learner.tell(OptimalFollower().respond(game, learner.ask(), noise))
+        learner = learner.tell(OptimalFollower().respond(game, noise, learner.ask()))
     assert learner.contradictions()
     assert game.check_leader_policy(learner.ask()).shape == (6, 2)
 
@@ -206,14 +206,14 @@ def test_a_contradicting_response_is_outweighed_by_the_others():
     learner = ActiveIRL(game, price=10.0)
     for t in range(12):
         told = -truth if t == 2 else truth
-        learner = learner.tell(OptimalFollower().respond(game, learner.ask(), told))
+        learner = learner.tell(OptimalFollower().respond(game, told, learner.ask()))
     assert not learner.known.contains(truth)
     assert np.corrcoef(learner.estimate(), truth)[0, 1] > 0
 
 
 def true_regret(game, truth, pi1):
     """What is lost under a reward of the simplex against the best response."""
-    seen = OptimalFollower().respond(game, pi1, truth)
+    seen = OptimalFollower().respond(game, truth, pi1)
     return commit(game, truth).value - float(game.start @ evaluate(game, truth, (pi1, seen)))
 
 
@@ -278,7 +278,7 @@ def test_trajectories_teach_from_nothing_and_as_a_start(seed):
     assert (other._rows @ unit(truth)).min() > -1e-8
     assert np.array_equal(other.ask(), pickle.loads(pickle.dumps(other)).ask())
     pi1 = other.ask()
-    both = other.tell(OptimalFollower().respond(game, pi1, truth), pi1=pi1)
+    both = other.tell(OptimalFollower().respond(game, truth, pi1), pi1=pi1)
     assert len(both._rows) > len(other._rows)
     assert both.known.contains(truth)
     assert (both._rows @ unit(truth)).min() > -1e-8
@@ -287,7 +287,7 @@ def test_trajectories_teach_from_nothing_and_as_a_start(seed):
 def test_a_trajectory_says_itself_what_was_committed():
     game, truth = random_game(6, 2, 2, 0)
     pi1 = np.full((6, 2), 0.5)
-    pi2 = OptimalFollower().respond(game, pi1, truth)
+    pi2 = OptimalFollower().respond(game, truth, pi1)
     steps = sample_trajectory(game, pi1, pi2, np.random.default_rng(0), min_length=9)
     learner = ActiveIRL(game).tell(steps)
     assert np.array_equal(learner.history[0].pi1, pi1)
@@ -301,7 +301,7 @@ def test_after_trajectories_certificates_come_from_whole_responses():
     assert np.array_equal(learner.ask(), replace(learner, delta=None).ask())
     for _ in range(8):
         pi1 = learner.ask()
-        learner = learner.tell(OptimalFollower().respond(game, pi1, truth), pi1=pi1)
+        learner = learner.tell(OptimalFollower().respond(game, truth, pi1), pi1=pi1)
     sure = replace(learner, delta=10.0)
     assert np.array_equal(sure.ask(), learner.stop().ask())
 

@@ -26,7 +26,7 @@ def seen(seed, response=None):
     feasible = FeasibleRewards(game)
     for _ in range(2):
         pi1 = random_policy(6, 2, rng)
-        feasible = feasible.observe(pi1, OptimalFollower("mix").respond(game, pi1, truth))
+        feasible = feasible.observe(pi1, OptimalFollower("mix").respond(game, truth, pi1))
     return feasible, truth
 
 

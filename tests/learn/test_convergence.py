@@ -57,7 +57,7 @@ def test_it_is_decided_as_in_exact_arithmetic_by_all_vertices(data):
 @share(0.4)
 @given(seed=st.integers(0, 9999))
 def test_where_it_holds_no_sampled_reward_leads_astray_unrefuted(seed):
-    game, truth = random_game(3, 2, 2, seed=seed, restart=False)
+    game, truth = random_game(3, 2, 2, rng=seed, restart=False)
     condition = convergence_condition(game, truth)
     unrefuted = {tuple(condition.commitments[k]) for k in condition.violations}
     bad = {tuple(row) for row in condition.commitments}
@@ -67,14 +67,14 @@ def test_where_it_holds_no_sampled_reward_leads_astray_unrefuted(seed):
         chosen = tuple(optimum.actions // game.n_follower_actions)
         if chosen in bad - unrefuted:
             pi1 = np.eye(2)[list(chosen)]
-            answer = best_responses(game, pi1, truth).policy
+            answer = best_responses(game, truth, pi1).policy
             assert not jointly_optimal(game, pi1, answer, reward)
 
 
 @share(0.4)
 @given(seed=st.integers(0, 9999))
 def test_where_it_fails_its_reward_is_not_constant_and_makes_all_jointly_optimal(seed):
-    game, truth = random_game(3, 2, 2, seed=seed, restart=False)
+    game, truth = random_game(3, 2, 2, rng=seed, restart=False)
     condition = convergence_condition(game, truth)
     for k in condition.violations:
         reward, pi1, pi2 = condition.rewards[k], condition.pi1(k), condition.responses[k]
@@ -98,7 +98,7 @@ def test_a_single_response_refutes_no_more_than_all_of_them(data):
 @share(0.4)
 @given(seed=st.integers(0, 999), size=st.sampled_from([1e-6, 1.0, 1e6]))
 def test_scale_and_shift_of_the_truth_change_nothing(seed, size):
-    game, truth = random_game(3, 2, 2, seed=seed, restart=False)
+    game, truth = random_game(3, 2, 2, rng=seed, restart=False)
     plain, other = (convergence_condition(game, r) for r in (truth, size * (truth + 1)))
     assert np.array_equal(plain.commitments, other.commitments)
     assert plain.margins == pytest.approx(other.margins, abs=1e-7)
@@ -136,8 +136,8 @@ def test_on_the_game_of_one_answer_the_mirror_image_leads_astray():
 
 
 def test_it_holds_without_a_suboptimal_commitment():
-    game, truth = random_game(3, 2, 2, seed=0, restart=False)
-    at_zero, _ = random_game(3, 2, 2, seed=0, restart=False, discount=0)
+    game, truth = random_game(3, 2, 2, rng=0, restart=False)
+    at_zero, _ = random_game(3, 2, 2, rng=0, restart=False, discount=0)
     alone = TwoAgentMDP(np.ones((1, 2, 2, 1), dtype=int), "9/10")
     for case, reward in [(game, np.ones(3)), (at_zero, truth), (alone, [2.0])]:
         condition = convergence_condition(case, reward)
@@ -153,7 +153,7 @@ def test_it_holds_without_a_suboptimal_commitment():
 @share(0.24)
 @given(seed=st.integers(0, 999), ties=st.sampled_from(["first", "random", "all"]))
 def test_where_it_holds_each_suboptimal_commitment_is_played_once_at_most(seed, ties):
-    game, truth = random_game(2, 2, 2, seed=seed, restart=False)
+    game, truth = random_game(2, 2, 2, rng=seed, restart=False)
     follower = OptimalFollower(ties)
     condition = convergence_condition(game, truth, follower)
     if not condition:
@@ -171,7 +171,7 @@ def test_where_it_holds_each_suboptimal_commitment_is_played_once_at_most(seed, 
 def test_it_holds_on_some_games_of_three_states_where_algorithm_1_stops_losing():
     held = 0
     for seed in (8, 15, 16, 17, 19):
-        game, truth = random_game(3, 2, 2, seed=seed, restart=False)
+        game, truth = random_game(3, 2, 2, rng=seed, restart=False)
         condition = convergence_condition(game, truth)
         assert condition
         assert condition.margin > 1e-3
@@ -203,7 +203,7 @@ def test_it_holds_on_some_games_of_three_states_where_algorithm_1_stops_losing()
     ],
 )
 def test_a_proof_that_is_edited_fails(edit):
-    game, truth = random_game(3, 2, 2, seed=8, restart=False)
+    game, truth = random_game(3, 2, 2, rng=8, restart=False)
     condition = convergence_condition(game, truth)
     assert condition.check()
     changes = {name: change(condition) for name, change in edit.items()}
@@ -214,7 +214,7 @@ def test_a_proof_that_is_edited_fails(edit):
 
 
 def test_what_is_no_question_is_refused():
-    game, truth = random_game(3, 2, 2, seed=0, restart=False)
+    game, truth = random_game(3, 2, 2, rng=0, restart=False)
     with pytest.raises(InvalidReward, match=r"truth has shape \(3, 2, 2\)"):
         convergence_condition(game, np.zeros((3, 2, 2)))
     with pytest.raises(InvalidReward):
@@ -228,7 +228,7 @@ def test_what_is_no_question_is_refused():
 
 
 def test_it_says_what_it_found():
-    game, truth = random_game(3, 2, 2, seed=8, restart=False)
+    game, truth = random_game(3, 2, 2, rng=8, restart=False)
     assert "holds" in repr(convergence_condition(game, truth))
     problem = read_model("same-answer")
     found = repr(convergence_condition(problem.game, problem.need_truth()))

@@ -13,7 +13,7 @@ from iirl_opt.learn.indifference import cheapest_mixtures, mixed_commitment
 
 
 def answer(game, pi1, reward):
-    return policy_iteration(game.follower_mdp(pi1), follower_reward(game, pi1, reward))
+    return policy_iteration(game.follower_mdp(pi1), follower_reward(game, reward, pi1))
 
 
 def drawn(seed, joint=False, shape=(10, 3, 3)):

@@ -47,7 +47,7 @@ def runs(draw, *, joint=None):
     learner = InteractiveIRL(game, seed=draw(st.integers(0, 99)), joint=joint)
     for _ in range(draw(st.integers(1, 3))):
         pi1 = learner.ask()
-        learner = learner.tell(partner.respond(game, pi1, truth))
+        learner = learner.tell(partner.respond(game, truth, pi1))
     return game, truth, learner
 
 
@@ -82,7 +82,7 @@ def test_the_commitment_is_optimal_for_the_estimate(run):
     game, _, learner = run
     if learner.estimate() is None:
         return
-    values = best_responses(game, learner.ask(), learner.estimate()).values
+    values = best_responses(game, learner.estimate(), learner.ask()).values
     best = policy_iteration(game, learner.estimate()).values
     assert values == pytest.approx(best, abs=1e-8)
 
@@ -115,13 +115,13 @@ def test_the_same_learner_always_asks_the_same(run):
 
 
 def test_nothing_that_a_caller_does_to_an_answer_changes_the_learner():
-    game, truth = random_game(4, 2, 2, seed=0)
+    game, truth = random_game(4, 2, 2, rng=0)
     mine = uniform_policy(4, 2)
     learner = InteractiveIRL(game, first=mine)
     mine[:] = 0
     learner.ask()[:] = 0
     assert np.array_equal(learner.ask(), uniform_policy(4, 2))
-    later = learner.tell(OptimalFollower().respond(game, learner.ask(), truth))
+    later = learner.tell(OptimalFollower().respond(game, truth, learner.ask()))
     asked = later.ask()
     later.ask()[:] = 0
     later.estimate()[:] = 0
@@ -131,7 +131,7 @@ def test_nothing_that_a_caller_does_to_an_answer_changes_the_learner():
 
 
 def test_seeds_ask_for_different_first_commitments():
-    game, _ = random_game(6, 3, 2, seed=0)
+    game, _ = random_game(6, 3, 2, rng=0)
     asked = {InteractiveIRL(game, seed=seed).ask().tobytes() for seed in range(10)}
     assert len(asked) > 5
     assert InteractiveIRL(game).estimate() is None
@@ -139,10 +139,10 @@ def test_seeds_ask_for_different_first_commitments():
 
 
 def test_telling_brings_a_new_learner_and_leaves_the_old_one():
-    game, truth = random_game(5, 2, 2, seed=1)
+    game, truth = random_game(5, 2, 2, rng=1)
     learner = InteractiveIRL(game, seed=4)
     asked = learner.ask()
-    after = learner.tell(OptimalFollower().respond(game, asked, truth))
+    after = learner.tell(OptimalFollower().respond(game, truth, asked))
     assert (learner.episode, after.episode) == (0, 1)
     assert learner.history == ()
     assert np.array_equal(after.history[0].pi1, asked)
@@ -151,9 +151,9 @@ def test_telling_brings_a_new_learner_and_leaves_the_old_one():
 
 
 def test_a_partner_may_have_answered_another_commitment():
-    game, truth = random_game(5, 2, 2, seed=1)
+    game, truth = random_game(5, 2, 2, rng=1)
     played = uniform_policy(5, 2)
-    response = OptimalFollower().respond(game, played, truth)
+    response = OptimalFollower().respond(game, truth, played)
     learner = InteractiveIRL(game).tell(response, pi1=played)
     assert np.array_equal(learner.history[0].pi1, played)
     assert learner.known.contains(truth)
@@ -170,20 +170,20 @@ def test_a_partner_may_have_answered_another_commitment():
     ],
 )
 def test_a_bad_response_leaves_the_learner_intact(response, error):
-    game, truth = random_game(5, 2, 2, seed=1)
+    game, truth = random_game(5, 2, 2, rng=1)
     learner = InteractiveIRL(game)
-    learner = learner.tell(OptimalFollower().respond(game, learner.ask(), truth))
+    learner = learner.tell(OptimalFollower().respond(game, truth, learner.ask()))
     asked = learner.ask()
     with pytest.raises(error):
         learner.tell(response)
     assert learner.episode == 1
     assert np.array_equal(learner.ask(), asked)
-    assert learner.tell(OptimalFollower().respond(game, asked, truth)).episode == 2
+    assert learner.tell(OptimalFollower().respond(game, truth, asked)).episode == 2
 
 
 @pytest.mark.parametrize("first", [np.ones((5, 2)), np.eye(2), np.full((5, 2), np.nan)])
 def test_a_first_commitment_that_is_none_is_refused(first):
-    game, _ = random_game(5, 2, 2, seed=1)
+    game, _ = random_game(5, 2, 2, rng=1)
     with pytest.raises(InvalidPolicy, match="leader policy"):
         InteractiveIRL(game, first=first)
     with pytest.raises(InvalidPolicy, match="leader policy"):
@@ -247,7 +247,7 @@ def test_where_only_constants_are_known_the_learner_goes_on_with_random_commitme
 
 @pytest.mark.parametrize("domain", [None, RewardBox(2.0)])
 def test_the_domain_holds_every_estimate(domain):
-    game, truth = random_game(5, 2, 2, seed=3)
+    game, truth = random_game(5, 2, 2, rng=3)
     for episode in interact(InteractiveIRL(game, domain=domain), truth, 3):
         r = episode.learner.estimate()
         if domain is None:
@@ -277,14 +277,14 @@ def test_regret_is_what_the_best_commitment_would_have_earned_more(run, data):
 
 
 def test_a_run_says_what_ask_and_tell_say():
-    game, truth = random_game(6, 2, 3, seed=2)
+    game, truth = random_game(6, 2, 3, rng=2)
     partner = OptimalFollower("last")
     learner = InteractiveIRL(game, seed=5)
     for number, episode in enumerate(
         interact(InteractiveIRL(game, seed=5), truth, 4, follower=partner), start=1
     ):
         pi1 = learner.ask()
-        learner = learner.tell(partner.respond(game, pi1, truth))
+        learner = learner.tell(partner.respond(game, truth, pi1))
         last = episode.learner.history[-1]
         assert episode.number == number == episode.learner.episode
         assert np.array_equal(last.pi1, pi1)
@@ -296,14 +296,14 @@ def test_a_run_says_what_ask_and_tell_say():
 
 
 def test_a_run_can_be_stopped_and_taken_up_again():
-    game, truth = random_game(6, 2, 2, seed=2)
+    game, truth = random_game(6, 2, 2, rng=2)
     whole = list(interact(InteractiveIRL(game), truth, 4))
     asked = []
 
     class Counting:
-        def respond(self, game, pi1, reward, rng=None):
+        def respond(self, game, reward, pi1, rng=None):
             asked.append(pi1)
-            return OptimalFollower().respond(game, pi1, reward, rng)
+            return OptimalFollower().respond(game, reward, pi1, rng)
 
     run = interact(InteractiveIRL(game), truth, 10**9, follower=Counting())
     assert asked == []
@@ -333,7 +333,7 @@ def test_random_ties_follow_the_learners_seed_or_a_generator(seed):
 
 
 def test_a_joint_truth_is_learned_as_a_joint_reward():
-    game, _ = random_game(4, 2, 2, seed=6)
+    game, _ = random_game(4, 2, 2, rng=6)
     truth = np.random.default_rng(6).uniform(size=game.shape)
     for episode in interact(InteractiveIRL(game, joint=True), truth, 4):
         learner = episode.learner
@@ -344,7 +344,7 @@ def test_a_joint_truth_is_learned_as_a_joint_reward():
 
 
 def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_run_ends():
-    game, truth = random_game(4, 2, 2, seed=7)
+    game, truth = random_game(4, 2, 2, rng=7)
     with pytest.warns(ContradictionWarning, match="episodes 1 "):
         run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
     # A full support says that every action is optimal, which only constants explain here.
@@ -353,7 +353,7 @@ def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_r
 
 @pytest.mark.parametrize("bad", [[1.0], [np.nan] * 4])
 def test_a_truth_that_is_none_is_refused(bad):
-    game, _ = random_game(4, 2, 2, seed=7)
+    game, _ = random_game(4, 2, 2, rng=7)
     with pytest.raises(InvalidReward):
         next(interact(InteractiveIRL(game), bad, 1))
     with pytest.raises(InvalidReward):
@@ -372,12 +372,12 @@ def test_a_commitment_that_was_answered_is_never_repeated_with_regret_where_it_i
     jointly optimal for any non-constant reward that explains the answer. Then each suboptimal
     commitment is played at most once.
     """
-    game, truth = random_game(2, 2, 2, seed=seed, restart=False)
+    game, truth = random_game(2, 2, 2, rng=seed, restart=False)
     best = commit(game, truth).value
     suboptimal = []
     for choices in np.ndindex(2, 2):
         pi1 = deterministic_policy(np.array(choices), 2)
-        optimum = best_responses(game, pi1, truth)
+        optimum = best_responses(game, truth, pi1)
         if game.start @ optimum.values < best - 1e-7:
             suboptimal.append((pi1, optimum.policy))
     assume(all(excludes_itself(game, pi1, pi2) for pi1, pi2 in suboptimal))

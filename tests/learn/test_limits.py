@@ -209,7 +209,7 @@ def test_where_answers_vary_random_rewards_are_separated_whatever_the_ties():
         assert found.whatever_the_ties
         assert not found
         assert found.regret == 0
-        response = OptimalFollower().respond(game, as_reals(found.commitment), one)
+        response = OptimalFollower().respond(game, one, as_reals(found.commitment))
         assert not (found.responses[1][response > 0]).all()
 
 
@@ -258,12 +258,12 @@ def test_constants_and_single_states():
     joint = np.zeros((1, 2, 2), dtype=int)
     joint[0, :, 0] = 1
     assert indistinguishable(game, joint, np.zeros((1, 2, 2), dtype=int)).commitment is not None
-    at_zero, reward = random_game(3, 2, 2, seed=0, discount=0)
+    at_zero, reward = random_game(3, 2, 2, rng=0, discount=0)
     assert indistinguishable(at_zero, reward, -reward).same_class
 
 
 def test_what_is_no_question_is_refused():
-    game, reward = random_game(3, 2, 2, seed=0)
+    game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidReward):
         indistinguishable(game, reward, reward[:2])
     with pytest.raises(InvalidArgument, match="8 deterministic commitments; allowed at most 4"):
@@ -277,7 +277,7 @@ def test_a_random_commitment_never_separates_the_mirror_images():
     for _ in range(50):
         pi1 = random_policy(3, 2, rng)
         masks = [
-            OptimalFollower("all").respond(game, pi1, np.array(r, dtype=float))
+            OptimalFollower("all").respond(game, np.array(r, dtype=float), pi1)
             for r in MIRRORED["same-answer"]
         ]
         assert np.array_equal(*masks)

@@ -36,7 +36,7 @@ def seen(seed, episodes=3):
     feasible, rng = FeasibleRewards(game), np.random.default_rng(seed)
     for _ in range(episodes):
         pi1 = random_policy(6, 2, rng)
-        feasible = feasible.observe(pi1, OptimalFollower().respond(game, pi1, truth))
+        feasible = feasible.observe(pi1, OptimalFollower().respond(game, truth, pi1))
     return feasible
 
 

@@ -125,7 +125,7 @@ def test_with_the_leader_held_the_optimum_is_the_followers_own(instance, data):
     pi1 = data.draw(policies(game.n_states, game.n_leader_actions)).astype(float)
     measure = OccupancyMeasure(game)
     best = maximise(measure, reward, measure.hold_leader(pi1))
-    value = game.start @ best_responses(game, pi1, reward).values
+    value = game.start @ best_responses(game, reward, pi1).values
     assert best.value == pytest.approx(value, abs=1e-7)
     seen = best.visited
     played, answer = best.split(tolerance=1e-6)

@@ -24,7 +24,7 @@ def test_regret_of_several_runs_is_drawn_by_name() -> None:
 def test_a_maze_shows_two_doors_and_one_move_a_free_cell(tmp_path: Path) -> None:
     maze = grid_game(["1..", ".#.", "S.2"], discount="9/10")
     plan = commit(maze.game, maze.reward)
-    moves = OptimalFollower().respond(maze.game, plan.policy, maze.reward)
+    moves = OptimalFollower().respond(maze.game, maze.reward, plan.policy)
     axes = plot.plot_maze(maze, plan.policy, moves)
     assert len(axes.patches) == 9
     assert len(axes.lines) == 2 * 8

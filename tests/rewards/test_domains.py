@@ -33,12 +33,12 @@ def right_is_better() -> FeasibleRewards:
 
 
 def seen(seed: int, n_states: int = 4, episodes: int = 3) -> tuple[FeasibleRewards, np.ndarray]:
-    game, truth = random_game(n_states, 2, 2, seed=seed)
+    game, truth = random_game(n_states, 2, 2, rng=seed)
     rng = np.random.default_rng(seed)
     feasible = FeasibleRewards(game)
     for _ in range(episodes):
         pi1 = random_policy(n_states, 2, rng)
-        feasible = feasible.observe(pi1, OptimalFollower().respond(game, pi1, truth))
+        feasible = feasible.observe(pi1, OptimalFollower().respond(game, truth, pi1))
     return feasible, truth
 
 
@@ -149,7 +149,7 @@ def test_dimensions_of_the_ideal_environment_follow_the_ties(n: int) -> None:
 
 
 def test_dimension_without_observations_or_future_is_the_whole_space() -> None:
-    game, _ = random_game(5, 2, 2, seed=0)
+    game, _ = random_game(5, 2, 2, rng=0)
     assert FeasibleRewards(game).dimension() == 5
     assert FeasibleRewards(game).dimension(joint=True) == 20
     now = two_rooms(0.0)
@@ -269,7 +269,7 @@ def test_contradicting_episodes_are_named_and_no_others() -> None:
 
 def test_joint_rewards_modulo_shaping_explain_the_same_answers() -> None:
     """Potential shaping r + Φ(s) − γ E Φ(s') changes no answer."""
-    game, _ = random_game(4, 2, 3, seed=9)
+    game, _ = random_game(4, 2, 3, rng=9)
     rng = np.random.default_rng(0)
     reward = rng.normal(size=game.shape)
     potential = rng.normal(size=4)
@@ -277,7 +277,7 @@ def test_joint_rewards_modulo_shaping_explain_the_same_answers() -> None:
     feasible = FeasibleRewards(game)
     for _ in range(3):
         pi1 = random_deterministic_policy(4, 2, rng)
-        feasible = feasible.observe(pi1, OptimalFollower().respond(game, pi1, reward))
+        feasible = feasible.observe(pi1, OptimalFollower().respond(game, reward, pi1))
     assert feasible.contains(reward)
     assert feasible.contains(shaped)
     np.testing.assert_allclose(feasible.gaps(shaped), feasible.gaps(reward), atol=1e-9)

@@ -43,9 +43,9 @@ def learnt(seed, episodes, *, sizes=(3, 2, 2), discount="9/10"):
     rng, partner, feasible = np.random.default_rng(seed), OptimalFollower(), FeasibleRewards(game)
     for _ in range(episodes):
         pi1 = random_policy(sizes[0], sizes[1], rng)
-        feasible = feasible.observe(pi1, partner.respond(game, pi1, truth))
+        feasible = feasible.observe(pi1, partner.respond(game, truth, pi1))
     pi1 = commit(game, truth).policy
-    return feasible.observe(pi1, partner.respond(game, pi1, truth)), truth, pi1
+    return feasible.observe(pi1, partner.respond(game, truth, pi1)), truth, pi1
 
 
 def in_the_simplex(reward):
@@ -242,12 +242,12 @@ def test_the_bound_of_an_unplayed_commitment_holds_for_the_answer_that_comes(dat
     joint = truth.ndim == 3
     bound = regret_bound(feasible, pi1, joint=joint)
     image = in_the_simplex(truth)
-    answer = OptimalFollower().respond(game, pi1, image)
+    answer = OptimalFollower().respond(game, image, pi1)
     assert regret_of(game, image, pi1, answer) <= bound.upper + NEAR
     assert bound.check()
     worst = bound.reward
     assert regret_of(
-        game, worst, pi1, OptimalFollower().respond(game, pi1, worst)
+        game, worst, pi1, OptimalFollower().respond(game, worst, pi1)
     ) == pytest.approx(bound.lower, abs=NEAR)
 
 

@@ -33,8 +33,8 @@ class Erring:
     def __init__(self, epsilon):
         self.epsilon = epsilon
 
-    def respond(self, game, pi1, reward, rng=None):
-        best = OptimalFollower().respond(game, pi1, reward)
+    def respond(self, game, reward, pi1, rng=None):
+        best = OptimalFollower().respond(game, reward, pi1)
         some = np.eye(best.shape[1])[rng.integers(best.shape[1], size=len(best))]
         return np.where(rng.random((len(best), 1)) < self.epsilon, some, best)
 
@@ -44,11 +44,11 @@ def noisy(seed, *, episodes=(1, 5), trajectories=False, epsilon=0.3):
     rng = np.random.default_rng(seed)
     n, n_a, n_b = int(rng.integers(1, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     gamma = float(rng.choice([0, 0.5, 0.9, 0.99]))
-    game, truth = random_game(n, n_a, n_b, seed=seed, discount=gamma)
+    game, truth = random_game(n, n_a, n_b, rng=seed, discount=gamma)
     known = FeasibleRewards(game)
     for _ in range(int(rng.integers(*episodes))):
         pi1 = random_policy(n, n_a, rng)
-        response = Erring(epsilon).respond(game, pi1, truth, rng)
+        response = Erring(epsilon).respond(game, truth, pi1, rng)
         if trajectories:
             response = sample_trajectory(game, pi1, response, rng)
         elif rng.integers(2):
@@ -164,12 +164,12 @@ def test_an_answer_counts_as_often_as_it_was_given():
 
 def one_error():
     """Nine answers to a true reward; in the third the follower errs in the second state."""
-    game, truth = random_game(6, 2, 2, seed=4)
+    game, truth = random_game(6, 2, 2, rng=4)
     rng = np.random.default_rng(4)
     known = FeasibleRewards(game)
     for t in range(9):
         pi1 = random_policy(6, 2, rng)
-        response = OptimalFollower().respond(game, pi1, truth)
+        response = OptimalFollower().respond(game, truth, pi1)
         if t == 2:
             response[1] = response[1, ::-1]
         known = known.observe(pi1, response)
@@ -267,7 +267,7 @@ def test_with_a_price_the_late_regret_of_an_erring_partner_is_below_that_without
     def late(**options):
         total = 0.0
         for seed in range(3):
-            game, truth = random_game(8, 2, 3, seed=seed)
+            game, truth = random_game(8, 2, 3, rng=seed)
             learner = InteractiveIRL(game, seed=seed, **options)
             run = list(interact(learner, truth, 16, follower=Erring(0.05)))
             total += sum(episode.regret for episode in run[-6:])
@@ -281,7 +281,7 @@ def test_with_a_price_the_late_regret_of_an_erring_partner_is_below_that_without
 
 
 def test_without_errors_a_high_price_changes_nothing():
-    game, truth = random_game(5, 2, 3, seed=2)
+    game, truth = random_game(5, 2, 3, rng=2)
     plain = [e.regret for e in interact(InteractiveIRL(game), truth, 6)]
     soft = [e.regret for e in interact(InteractiveIRL(game, price=1e6), truth, 6)]
     assert soft == pytest.approx(plain, abs=1e-6)
@@ -289,7 +289,7 @@ def test_without_errors_a_high_price_changes_nothing():
 
 @pytest.mark.parametrize("price", [0, -1.0, np.nan, np.inf, True])
 def test_a_price_that_is_none_is_refused(price):
-    game, _ = random_game(3, 2, 2, seed=2)
+    game, _ = random_game(3, 2, 2, rng=2)
     known = FeasibleRewards(game).observe(np.eye(2)[[0, 0, 0]], np.eye(2)[[0, 0, 0]])
     for attempt in (
         lambda: InteractiveIRL(game, price=price),
@@ -304,6 +304,6 @@ def test_a_price_that_is_none_is_refused(price):
 
 
 def test_a_price_stands_beside_no_other_choice():
-    game, _ = random_game(3, 2, 2, seed=2)
+    game, _ = random_game(3, 2, 2, rng=2)
     with pytest.raises(InvalidArgument, match="choice"):
         InteractiveIRL(game, price=1.0, choice=AnalyticCentre())

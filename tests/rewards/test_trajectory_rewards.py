@@ -64,7 +64,7 @@ def watched(draw, *, joint=None, episodes=(1, 3)):
     for _ in range(draw(st.integers(*episodes))):
         if pi1 is None or draw(st.booleans()):
             pi1 = draw(policies(*game.shape[:2])).astype(float)
-        pi2 = OptimalFollower("random").respond(game, pi1, truth, rng)
+        pi2 = OptimalFollower("random").respond(game, truth, pi1, rng)
         length = draw(st.integers(1, 5))
         steps = sample_trajectory(game, pi1, pi2, rng, end_probability=1, min_length=length)
         known = known.observe(pi1, steps)
@@ -116,12 +116,12 @@ def test_where_nothing_leads_out_of_the_visited_states_what_is_found_explains_ev
 
 
 def test_a_trajectory_through_all_states_says_what_the_response_says():
-    game, truth = random_game(4, 2, 3, seed=0)
+    game, truth = random_game(4, 2, 3, rng=0)
     rng = np.random.default_rng(0)
     whole, seen = FeasibleRewards(game), FeasibleRewards(game)
     for _ in range(3):
         pi1 = random_deterministic_policy(4, 2, rng)
-        pi2 = OptimalFollower().respond(game, pi1, truth)
+        pi2 = OptimalFollower().respond(game, truth, pi1)
         steps = sample_trajectory(game, pi1, pi2, rng, end_probability=1, min_length=200)
         assert set(steps.states) == set(range(4))
         whole, seen = whole.observe(pi1, pi2), seen.observe(pi1, steps)
@@ -211,7 +211,7 @@ def test_a_program_over_the_cone_is_proved_optimal(run):
 @given(seed=st.integers(0, 999), discount=st.sampled_from([0, 0.5, 0.9, 0.99]))
 def test_ceilings_are_the_optimal_values_of_indicators_from_above(seed, discount):
     rng = np.random.default_rng(seed)
-    game, _ = random_game(int(rng.integers(1, 6)), 2, 3, seed=seed, discount=discount)
+    game, _ = random_game(int(rng.integers(1, 6)), 2, 3, rng=seed, discount=discount)
     mdp = game.follower_mdp(random_deterministic_policy(game.n_states, 2, rng))
     exact = np.array([policy_iteration(mdp, e).values for e in np.eye(game.n_states)]).T
     found = visit_ceilings(mdp)
@@ -230,12 +230,12 @@ def test_a_state_in_which_the_follower_has_no_influence_counts_as_visited():
 
 
 def test_responses_and_trajectories_stand_beside_each_other():
-    game, truth = random_game(5, 2, 3, seed=3)
+    game, truth = random_game(5, 2, 3, rng=3)
     rng = np.random.default_rng(0)
     first, second = (random_deterministic_policy(5, 2, rng) for _ in range(2))
     respond = OptimalFollower().respond
-    whole = FeasibleRewards(game).observe(first, respond(game, first, truth))
-    steps = sample_trajectory(game, second, respond(game, second, truth), rng)
+    whole = FeasibleRewards(game).observe(first, respond(game, truth, first))
+    steps = sample_trajectory(game, second, respond(game, truth, second), rng)
     both = whole.observe(second, steps)
     objective = rng.uniform(-1, 1, 5)
     assert both.contains(truth)
@@ -294,7 +294,7 @@ def test_outer_rows_and_ceilings_agree_on_a_state_never_seen():
 
 @pytest.mark.parametrize("joint", [False, True])
 def test_the_learner_takes_trajectories_and_never_loses_the_truth(joint):
-    game, truth = random_game(5, 2, 2, seed=1)
+    game, truth = random_game(5, 2, 2, rng=1)
     if joint:
         truth = np.random.default_rng(1).uniform(size=game.shape)
     learner = InteractiveIRL(game, seed=2, joint=joint)
@@ -314,7 +314,7 @@ def test_the_learner_takes_trajectories_and_never_loses_the_truth(joint):
 
 def test_a_run_of_trajectories_is_the_same_each_time_and_longer_ones_teach_more():
     def late(seed, horizon):
-        game, truth = random_game(6, 2, 3, seed=seed)
+        game, truth = random_game(6, 2, 3, rng=seed)
         run = list(interact(InteractiveIRL(game), truth, 8, horizon=horizon))
         return [episode.regret for episode in run[-4:]]
 
@@ -335,14 +335,14 @@ def test_told_by_hand_a_trajectory_knows_its_commitment():
 
 @pytest.mark.parametrize("choice", [RandomVertex(), MeanOfVertices(3)])
 def test_choices_by_linear_programs_take_trajectories(choice):
-    game, truth = random_game(4, 2, 2, seed=5)
+    game, truth = random_game(4, 2, 2, rng=5)
     for episode in interact(InteractiveIRL(game, choice=choice), truth, 2, horizon=4):
         assert in_cone(episode.learner.known, episode.learner.estimate())
 
 
 @pytest.mark.parametrize("choice", [AnalyticCentre(), ChebyshevCentre(), HitAndRunMean(2)])
 def test_choices_that_need_explicit_rows_refuse_trajectories_and_say_what_will_do(choice):
-    game, truth = random_game(4, 2, 2, seed=5)
+    game, truth = random_game(4, 2, 2, rng=5)
     with pytest.raises(InvalidArgument, match=r"trajectories.*RandomVertex"):
         list(interact(InteractiveIRL(game, choice=choice), truth, 2, horizon=4))
 
@@ -362,14 +362,14 @@ def test_what_needs_whole_responses_says_so():
 
 
 def test_a_trajectory_of_another_commitment_or_game_is_refused_and_nothing_is_lost():
-    game, truth = random_game(5, 2, 2, seed=1)
+    game, truth = random_game(5, 2, 2, rng=1)
     first, other = np.eye(2)[[0] * 5], np.eye(2)[[1] * 5]
     steps = record_trajectory(game, first, [(game.states[0], game.leader_actions[0], 0)])
     learner = InteractiveIRL(game)
     with pytest.raises(InvalidObservation, match="pi1"):
         learner.tell(steps, pi1=other)
     with pytest.raises(InvalidPolicy):
-        InteractiveIRL(random_game(4, 2, 2, seed=1)[0]).tell(steps)
+        InteractiveIRL(random_game(4, 2, 2, rng=1)[0]).tell(steps)
     strange = Trajectory(first, np.array([5]), np.array([0]), np.array([0]))
     with pytest.raises(InvalidObservation, match="below 5"):
         learner.tell(strange)
@@ -379,6 +379,6 @@ def test_a_trajectory_of_another_commitment_or_game_is_refused_and_nothing_is_lo
 
 @pytest.mark.parametrize("horizon", [-1, 1.5, True, "3", np.nan])
 def test_a_horizon_that_is_none_is_refused(horizon):
-    game, truth = random_game(3, 2, 2, seed=1)
+    game, truth = random_game(3, 2, 2, rng=1)
     with pytest.raises(InvalidArgument, match="horizon"):
         next(interact(InteractiveIRL(game), truth, 1, horizon=horizon))

@@ -147,7 +147,7 @@ def test_unbounded_and_infeasible_are_told_apart():
 
 
 def test_a_time_limit_is_never_an_optimum_and_counts_for_each_solve_anew():
-    game, reward = random_game(40, 3, 3, seed=0)
+    game, reward = random_game(40, 3, 3, rng=0)
     problem = StackelbergCommitment(game, reward).problem()
     with pytest.raises(LimitReached):
         LiveProgram.of(problem, HiGHS(time_limit=0, presolve=False)).solve()
@@ -158,7 +158,7 @@ def test_a_time_limit_is_never_an_optimum_and_counts_for_each_solve_anew():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_commitment_program_is_solved_again_for_other_rewards(seed):
-    game, reward = random_game(12, 2, 3, seed=seed)
+    game, reward = random_game(12, 2, 3, rng=seed)
     problem = StackelbergCommitment(game, reward).problem()
     live = LiveProgram.of(problem)
     expected = solve(problem)
@@ -174,7 +174,7 @@ def test_a_commitment_program_is_solved_again_for_other_rewards(seed):
 
 
 def test_a_value_program_is_solved_again_for_other_rewards():
-    game, reward = random_game(12, 2, 3, seed=0)
+    game, reward = random_game(12, 2, 3, rng=0)
     rows = np.repeat(np.eye(12), game.n_choices, axis=0) - game.discount * game.matrix
     live = LiveProgram(np.full(12, 1 / 12), rows, np.repeat(reward, game.n_choices), INF)
     live.solve()

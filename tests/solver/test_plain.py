@@ -100,12 +100,12 @@ def test_scalars_vectors_and_cones() -> None:
 
 @given(seed=st.integers(0, 10_000))
 def test_the_programs_of_the_library_are_plain(seed: int) -> None:
-    game, truth = random_game(4, 2, 2, seed=seed)
+    game, truth = random_game(4, 2, 2, rng=seed)
     feasible = FeasibleRewards(game)
     rng = np.random.default_rng(seed)
     for ties in ("first", "mix"):
         pi1 = random_policy(4, 2, rng)
-        feasible = feasible.observe(pi1, OptimalFollower(ties).respond(game, pi1, truth))
+        feasible = feasible.observe(pi1, OptimalFollower(ties).respond(game, truth, pi1))
     for domain in (RewardSimplex(), RewardBox(2.0)):
         assert_as_cvxpy_compiles(feasible.problem(rng.normal(size=4), domain=domain))
     measure = OccupancyMeasure(game)

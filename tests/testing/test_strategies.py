@@ -185,7 +185,7 @@ def test_followers_are_of_the_kinds_asked_for_and_answer_with_policies(data):
     game = data.draw(games())
     pi1, reward = data.draw(policies(game)), data.draw(rewards(game))
     follower = data.draw(followers(ties=("last", "random", "mix"), max_beta=3))
-    assert_policy(follower.respond(game, pi1, reward), game, agent="follower")
+    assert_policy(follower.respond(game, reward, pi1), game, agent="follower")
     if isinstance(follower, OptimalFollower | EpsilonGreedyFollower):
         assert follower.ties in ("last", "random", "mix")
         assert (follower.seed is not None) == (follower.ties == "random")
@@ -410,7 +410,8 @@ def test_no_influence_of_the_leader_is_refuted_by_two_states_and_two_actions():
 
 def test_uniqueness_of_the_optimal_action_is_refuted_in_one_state():
     game, pi1, reward = smallest(
-        with_a_game(policies, rewards), lambda x: best_responses(*x).optimal.sum() > x[0].n_states
+        with_a_game(policies, rewards),
+        lambda x: best_responses(x[0], x[2], x[1]).optimal.sum() > x[0].n_states,
     )
     assert game.shape == (1, 1, 2)
     assert pi1.tolist() == [[1]]

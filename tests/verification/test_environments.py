@@ -176,7 +176,7 @@ def test_the_first_action_is_better_everywhere_by_the_stated_gap(reward, rationa
     gamma = data.draw(st.sampled_from([0.05, 0.5, 0.99]))
     scale = data.draw(st.sampled_from([1e-3, 1.0, 1e3]))
     environment = strict_environment(reward, gamma, 0.01, rational=rational)
-    q = best_responses(environment.game, np.ones((reward.size, 1)), scale * reward + 5).q
+    q = best_responses(environment.game, scale * reward + 5, np.ones((reward.size, 1))).q
     assert environment.gap > 0
     assert (q[:, 0] - q[:, 1]).min() == pytest.approx(scale * environment.gap, rel=1e-4)
 

@@ -41,7 +41,7 @@ def play(protocol, truth, ties="first", most=300):
     """Ask a follower with a true reward until the protocol is finished."""
     follower = OptimalFollower(ties, seed=0)
     while not protocol.finished and protocol.episode < most:
-        protocol = protocol.tell(follower.respond(protocol.game, protocol.ask(), truth))
+        protocol = protocol.tell(follower.respond(protocol.game, truth, protocol.ask()))
     return protocol
 
 
@@ -94,7 +94,7 @@ def test_unfavourable_ties_leave_all_dimensions():
 
 
 def test_before_any_answer_no_angle_is_bounded():
-    game, _ = random_game(3, 2, 2, seed=0)
+    game, _ = random_game(3, 2, 2, rng=0)
     found = identify(FeasibleRewards(game), [0.0, 1.0, 3.0])
     assert (found.dimension, found.pinned) == (3, 0)
     assert (found.angle, found.angle_at_least) == (pi, pi / 2)
@@ -118,7 +118,7 @@ def test_where_only_constants_are_left_there_is_no_angle():
 
 @pytest.mark.parametrize("bad", [[1.0, 1.0], [1.0, 2.0, 3.0], [1.0, np.nan]])
 def test_a_hypothesis_needs_a_direction(bad):
-    game, _ = random_game(2, 2, 2, seed=0)
+    game, _ = random_game(2, 2, 2, rng=0)
     with pytest.raises(InvalidReward):
         identify(FeasibleRewards(game), bad)
     with pytest.raises(InvalidReward):
@@ -130,7 +130,7 @@ def test_a_hypothesis_needs_a_direction(bad):
 
 @pytest.mark.parametrize(("n", "seed"), [(2, 0), (3, 0), (4, 10), (6, 4)])
 def test_a_true_hypothesis_is_pinned_where_the_game_can_tell(n, seed):
-    game, _ = random_game(n, 2, 2, seed=seed)
+    game, _ = random_game(n, 2, 2, rng=seed)
     truth = np.random.default_rng(seed).random(n)
     protocol = play(VerificationProtocol(game, truth, pairs=30), 5 * truth + 2)
     assert protocol.verdict is CONFIRMED
@@ -157,7 +157,7 @@ def test_a_true_hypothesis_is_pinned_where_the_game_can_tell(n, seed):
     ties=st.sampled_from(["first", "last", "random", "mix", "all"]),
 )
 def test_a_true_hypothesis_is_never_refuted(n, seed, ties):
-    game, _ = random_game(n, 2, 2, seed=seed)
+    game, _ = random_game(n, 2, 2, rng=seed)
     truth = np.random.default_rng(seed).random(n)
     protocol = play(VerificationProtocol(game, truth, pairs=10), truth, ties)
     assert protocol.verdict is not REFUTED
@@ -168,7 +168,7 @@ def test_a_true_hypothesis_is_never_refuted(n, seed, ties):
 @given(n=st.integers(2, 4), seed=st.integers(0, 999), kind=st.integers(0, 2))
 def test_another_reward_is_never_confirmed(n, seed, kind):
     rng = np.random.default_rng(seed)
-    game, _ = random_game(n, 2, 2, seed=seed)
+    game, _ = random_game(n, 2, 2, rng=seed)
     truth = rng.random(n)
     guess = [-truth, truth + 1e-2 * rng.normal(size=n), rng.random(n)][kind]
     protocol = play(VerificationProtocol(game, guess, pairs=10), truth)
@@ -181,7 +181,7 @@ def test_another_reward_is_never_confirmed(n, seed, kind):
 
 
 def test_a_follower_that_nothing_moves_leaves_it_stuck_and_it_says_so():
-    game, _ = random_game(3, 2, 2, seed=1)
+    game, _ = random_game(3, 2, 2, rng=1)
     truth = np.random.default_rng(1).random(3)
     protocol = play(VerificationProtocol(game, truth, pairs=30), truth)
     assert protocol.stuck
@@ -199,7 +199,7 @@ def test_a_follower_without_influence_tells_nothing():
 
 
 def test_when_every_commitment_found_is_asked_it_ends():
-    game, _ = random_game(6, 2, 2, seed=4)
+    game, _ = random_game(6, 2, 2, rng=4)
     truth = np.random.default_rng(4).random(6)
     protocol = play(VerificationProtocol(game, truth, pairs=1), truth)
     assert protocol.stuck
@@ -208,28 +208,28 @@ def test_when_every_commitment_found_is_asked_it_ends():
 
 
 def test_without_a_future_nothing_is_told():
-    game = TwoAgentMDP(random_game(3, 2, 2, seed=0)[0].kernel, 0)
+    game = TwoAgentMDP(random_game(3, 2, 2, rng=0)[0].kernel, 0)
     assert VerificationProtocol(game, [0.0, 1.0, 3.0], pairs=5).stuck
 
 
 def test_the_protocol_is_frozen_and_repeatable():
-    game, truth = random_game(3, 2, 2, seed=0)
+    game, truth = random_game(3, 2, 2, rng=0)
     start = VerificationProtocol(game, truth, pairs=10)
     pi1 = start.ask()
     assert (pi1 == start.ask()).all()
     assert (pi1 == VerificationProtocol(game, truth, pairs=10).ask()).all()
-    told = start.tell(OptimalFollower().respond(game, pi1, truth))
+    told = start.tell(OptimalFollower().respond(game, truth, pi1))
     assert (start.episode, told.episode) == (0, 1)
     with pytest.raises(FrozenInstanceError):
         start.seed = 1
     other = np.full((3, 2), 0.5)
-    own = told.tell(OptimalFollower().respond(game, other, truth), pi1=other)
+    own = told.tell(OptimalFollower().respond(game, truth, other), pi1=other)
     assert (own.history[-1].pi1 == other).all()
     assert own.episode == 2
 
 
 def test_what_is_known_already_counts():
-    game, truth = random_game(3, 2, 2, seed=0)
+    game, truth = random_game(3, 2, 2, rng=0)
     done = play(VerificationProtocol(game, truth, pairs=20), truth)
     again = VerificationProtocol(game, truth, feasible=done.known)
     assert again.finished
@@ -238,6 +238,6 @@ def test_what_is_known_already_counts():
 
 @pytest.mark.parametrize("bad", [{"width": 0}, {"pairs": 0}, {"resolution": -1.0}])
 def test_arguments_out_of_range_are_named(bad):
-    game, truth = random_game(3, 2, 2, seed=0)
+    game, truth = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match=next(iter(bad))):
         VerificationProtocol(game, truth, **bad)

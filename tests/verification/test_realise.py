@@ -93,7 +93,7 @@ def test_the_condition_needs_every_map_and_nothing_else():
 @share(0.6)
 @given(n=st.integers(2, 4), n_a=st.integers(1, 4), n_b=st.integers(2, 3), seed=st.integers(0, 99))
 def test_a_refusal_carries_its_proof_and_the_nearest_kernel(n, n_a, n_b, seed):
-    game, _ = random_game(n, n_a, n_b, seed=seed)
+    game, _ = random_game(n, n_a, n_b, rng=seed)
     environment = ideal_environment(np.random.default_rng(seed).random(n), 0.9, n_b)
     with pytest.raises(NotRealisable) as caught:
         realise(game, environment)

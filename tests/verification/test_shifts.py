@@ -90,9 +90,9 @@ def test_nothing_but_the_unit_of_values_changes_with_shift_and_unit(case, answer
 @share(0.24)
 def test_nor_do_programs_that_measure_against_it(case):
     r, _, (write, _) = case
-    game, truth = random_game(r.size, 2, 2, seed=7)
+    game, truth = random_game(r.size, 2, 2, rng=7)
     pi1 = game.leader_policy({"*": 0})
-    response = OptimalFollower().respond(game, pi1, truth)
+    response = OptimalFollower().respond(game, truth, pi1)
     feasible = FeasibleRewards(game).observe(pi1, response)
     assert identify(feasible, write(r)) == identify(feasible, r)
     one, two = (VerificationProtocol(game, x, pairs=3) for x in (r, write(r)))
@@ -140,7 +140,7 @@ def test_a_true_hypothesis_is_confirmed_with_a_certificate(hypothesis, rational)
     assert (environment.exact_gaps[environment.telling, -1] > 0).all()
     response = np.eye(2)[np.zeros(n, dtype=int)]
     if max(abs(float(x)) for x in truth) < 1e299:
-        q = best_responses(environment.game, np.ones((n, 1)), StateReward.of(truth).unit)
+        q = best_responses(environment.game, StateReward.of(truth).unit, np.ones((n, 1)))
         np.testing.assert_array_equal(q.optimal[environment.telling][:, 1], False)
     report = verify_affine(hypothesis, environment, response)
     assert report.verdict is CONFIRMED
@@ -162,7 +162,7 @@ def test_the_follower_of_the_shifted_reward_itself_is_not_refuted():
         environment = strict_environment(hypothesis, "1/2", rational=rational)
         for ties in ("first", "last", "mix"):
             response = OptimalFollower(ties).respond(
-                environment.game, np.ones((3, 1)), 2 * hypothesis
+                environment.game, 2 * hypothesis, np.ones((3, 1))
             )
             assert verify_affine(hypothesis, environment, response).verdict is CONFIRMED
 
@@ -271,7 +271,7 @@ def test_a_share_is_any_number(epsilon):
 @share(0.8)
 def test_a_factor_multiplies_the_local_scale(case, power):
     r, _, _ = case
-    game, _ = random_game(r.size, 2, 2, seed=3)
+    game, _ = random_game(r.size, 2, 2, rng=3)
     joint = game.leader_policy({"*": 0}), np.eye(2)[np.zeros(r.size, dtype=int)]
     plain = local_scale(game, r.astype(float), joint)
     np.testing.assert_array_equal(local_scale(game, r * 2.0**power, joint), plain * 2.0**power)

@@ -31,7 +31,7 @@ CONFIRMED, REFUTED, INCONCLUSIVE = Verdict
 def adversary(environment, truth):
     """An optimal response that leaves b1 wherever another action is as good."""
     n = truth.size
-    optimal = best_responses(environment.game, np.ones((n, 1)), truth).optimal
+    optimal = best_responses(environment.game, truth, np.ones((n, 1))).optimal
     return np.eye(optimal.shape[1])[optimal.shape[1] - 1 - optimal[:, ::-1].argmax(axis=1)]
 
 
@@ -39,7 +39,7 @@ def respond(environment, truth, ties, seed=0):
     if ties == "adversary":
         return adversary(environment, truth)
     alone = np.ones((truth.size, 1))
-    return OptimalFollower(ties, seed=seed).respond(environment.game, alone, truth)
+    return OptimalFollower(ties, seed=seed).respond(environment.game, truth, alone)
 
 
 def random_reward(rng, n):
@@ -165,7 +165,7 @@ def test_all_optimal_actions_seen_or_played_always_confirm_exactly(
     environment = ideal_environment(r, gamma, n_actions)
     truth = rng.uniform(0.1, 10) * r + rng.normal()
     # In floats the truth is an image of r but for rounding, which an exact follower would see.
-    mask = best_responses(environment.game, np.ones((n, 1)), truth).near
+    mask = best_responses(environment.game, truth, np.ones((n, 1))).near
     weights = rng.uniform(0.05, 0.95, mask.shape) * mask
     answer = mask if whole else weights / weights.sum(axis=1, keepdims=True)
     report = verify_affine(r, environment, answer)
@@ -263,11 +263,11 @@ def test_what_does_not_belong_together_is_refused():
 @given(n=st.integers(2, 4), episodes=st.integers(0, 3), seed=st.integers(0, 2**32 - 1))
 def test_a_half_space_is_proved_or_has_a_witness_on_any_game(n, episodes, seed):
     rng = np.random.default_rng(seed)
-    game, _ = random_game(n, 2, 3, seed=seed % 1000)
+    game, _ = random_game(n, 2, 3, rng=seed % 1000)
     truth, feasible = rng.random(n), FeasibleRewards(game)
     for t in range(episodes):
         pi1 = rng.dirichlet(np.ones(2), n)
-        answer = OptimalFollower(["first", "mix", "all"][t]).respond(game, pi1, truth)
+        answer = OptimalFollower(["first", "mix", "all"][t]).respond(game, truth, pi1)
         feasible = feasible.observe(pi1, answer)
     free, tied = feasible.explicit_rows()
     h = rng.normal(size=(1, n))
