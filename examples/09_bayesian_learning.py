@@ -66,8 +66,8 @@ own = iirl.Posterior(evidence, HabitFamily(), parameter_prior=prior)
 
 # The library's own family is compiled (extra fast); yours runs in NumPy, by its likelihood.
 move = iirl.bayesian.DirichletProposal(30.0)
-ours = iirl.bayesian.sample(plain, 10_000, move=move, thin=5, warmup=1000, seed=0)
-yours = iirl.bayesian.sample(own, 3000, move=move, chains=2, warmup=500, seed=0)
+ours = iirl.bayesian.sample(plain, 10_000, move=move, thin=5, warmup=1000, rng=0)
+yours = iirl.bayesian.sample(own, 3000, move=move, chains=2, warmup=500, rng=0)
 
 for name, chains in (("Boltzmann", ours), ("with the habit", yours)):
     moved = chains.normalised("min")

@@ -158,7 +158,7 @@ class BayesianInteractiveIRL(Learner):
             chains=self.chains,
             thin=self.thin,
             start=self._usable_start(),
-            seed=[self.seed, self.episode],
+            rng=[self.seed, self.episode],
             fast=self.fast,
         )
 

@@ -36,7 +36,18 @@ from iirl_opt.bayesian.proposals import (
     parameter_step,
 )
 from iirl_opt.bayesian.starts import StartSearch
-from iirl_opt.checks import FINITE, FLAG, SEED, array_of_floats, checked, each, is_a, refuse, whole
+from iirl_opt.checks import (
+    FINITE,
+    FLAG,
+    RNG,
+    SEED,
+    array_of_floats,
+    checked,
+    each,
+    is_a,
+    refuse,
+    whole,
+)
 from iirl_opt.errors import InvalidArgument, InvalidReward, MissingExtra
 
 __all__ = ["Start", "sample", "sampling"]
@@ -63,8 +74,12 @@ def START(name: str, value: Any) -> tuple[Array, float]:
 
 
 def SEEDS(name: str, value: Any) -> tuple[int, ...]:
-    """Return a seed, or a sequence of them, as a tuple."""
-    return (SEED(name, value),) if np.ndim(value) == 0 else each(SEED, 1)(name, value)
+    """Return a seed, a sequence of them, or what a generator draws for one, as a tuple."""
+    if isinstance(value, tuple | list):
+        return each(SEED, 1)(name, value)
+    if value is None or isinstance(value, np.random.Generator):
+        return tuple(map(int, RNG(name, value).integers(2**32, size=4)))
+    return (SEED(name, value),)
 
 
 @checked(
@@ -77,7 +92,7 @@ def SEEDS(name: str, value: Any) -> tuple[int, ...]:
     warmup=whole(0),
     fast=FLAG,
     start=each(START),
-    seed=SEEDS,
+    rng=SEEDS,
 )
 def sample(
     posterior: Posterior,
@@ -89,7 +104,7 @@ def sample(
     thin: int = 1,
     warmup: int | None = None,
     start: Start | None = None,
-    seed: int | Sequence[int] = 0,
+    rng: int | Sequence[int] | np.random.Generator | None = 0,
     fast: bool | None = None,
 ) -> Chains:
     """Draw from a posterior by Markov chains.
@@ -108,7 +123,7 @@ def sample(
     start : a reward (S,) and a parameter for each chain, as in `Chains.last`; with another number
         of them they are used in turn. By default each chain draws its own from the prior, or where
         the density is zero there has one that explains what was seen.
-    seed : of everything.
+    rng : of everything; each chain has its own generator. A sequence of integers is one seed.
     fast : True asks for compiled chains, False for plain ones; by default compiled where possible.
 
     Raises
@@ -143,7 +158,7 @@ def sample(
         thin=thin,
         warmup=warmup,
         start=start,
-        seed=seed,
+        rng=rng,
         fast=fast,
     )
     return last
@@ -159,7 +174,7 @@ def sample(
     warmup=whole(0),
     fast=FLAG,
     start=each(START),
-    seed=SEEDS,
+    rng=SEEDS,
 )
 def sampling(
     posterior: Posterior,
@@ -171,7 +186,7 @@ def sampling(
     thin: int = 1,
     warmup: int | None = None,
     start: Start | None = None,
-    seed: int | Sequence[int] = 0,
+    rng: int | Sequence[int] | np.random.Generator | None = 0,
     fast: bool | None = None,
 ) -> Iterator[Chains]:
     """Yield the draws so far, again and again, until there are all of them; see `sample`."""
@@ -183,8 +198,8 @@ def sampling(
         raise InvalidArgument("thin", f"is {thin}", f"≤ {proposals}, the proposals", thin)
     step = _parameter_step(posterior, parameter_move)
     running = [
-        _Chain(posterior, move, step, at, rng, _engine(posterior, fast))
-        for at, rng in _starts(posterior, move, start, chains, seed)
+        _Chain(posterior, move, step, at, own, _engine(posterior, fast))
+        for at, own in _starts(posterior, move, start, chains, SEEDS("rng", rng))
     ]
     n_states, draws = posterior.evidence.game.n_states, proposals // thin
     rewards = np.empty((chains, draws, n_states))
@@ -389,10 +404,9 @@ def _starts(
     move: RewardMove,
     start: Start | None,
     chains: int,
-    seed: int | Sequence[int],
+    seeds: tuple[int, ...],
 ) -> Iterator[tuple[tuple[Array, float], np.random.Generator]]:
     """Yield a checked start and a generator of its own for each chain."""
-    seeds = SEEDS("seed", seed)
     given = None if start is None else list(start)
     if given == []:
         raise InvalidArgument("start", "is empty", "one pair (reward, parameter) or more", start)

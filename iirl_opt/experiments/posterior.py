@@ -81,7 +81,7 @@ def compute(cell: Cell) -> dict[str, Any]:
         move=Hamiltonian(LEAPS),
         chains=facts["chains"],
         thin=facts["thin"],
-        seed=cell.seed,
+        rng=cell.seed,
     )
     truth = introductory_game().reward
     return {

@@ -55,9 +55,6 @@ from .limits import (
 from .limits import (
     indistinguishable as indistinguishable,
 )
-from .limits import (
-    one_answer as one_answer,
-)
 from .proposition_1 import (
     ConvergenceCondition as ConvergenceCondition,
 )
@@ -72,6 +69,9 @@ from .regrets import (
 )
 from .regrets import (
     regret as regret,
+)
+from .same_answer import (
+    one_answer as one_answer,
 )
 
 __all__ = [

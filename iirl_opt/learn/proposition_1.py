@@ -170,7 +170,7 @@ class ConvergenceCondition:
         }
         proved, attained = np.zeros(len(self.margins)), np.zeros(len(self.margins))
         for k in range(len(self.margins)):
-            rows = _advantages(self.game, self.pi1(k), self.responses[k])
+            rows = _advantages_over(self.game, self.pi1(k), self.responses[k])
             proved[k] = _proved(rows, self.multipliers[k])
             attained[k] = (rows @ self.rewards[k]).max()
         short, over = self.margins - proved, attained - self.margins
@@ -235,7 +235,7 @@ def convergence_condition(
     multipliers = np.zeros((k, n * (n - 1), n * game.n_choices))
     for i, (actions, pi2) in enumerate(zip(suboptimal, responses, strict=True)):
         pi1 = deterministic_policy(actions, game.n_leader_actions)
-        rows = _advantages(game, pi1, pi2)
+        rows = _advantages_over(game, pi1, pi2)
         rewards[i], multipliers[i] = _least_betraying(rows, solver)
         margins[i] = max(_proved(rows, multipliers[i]), 0.0)
     return ConvergenceCondition(
@@ -284,7 +284,7 @@ def _suboptimal(
     )
 
 
-def _advantages(game: TwoAgentMDP, pi1: Array, pi2: Array) -> Array:
+def _advantages_over(game: TwoAgentMDP, pi1: Array, pi2: Array) -> Array:
     """Return the (S·A·B, S) matrix of the advantages over a play."""
     return Play(game, pi1, pi2, joint=False).advantages
 

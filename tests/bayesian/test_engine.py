@@ -158,9 +158,7 @@ def test_densities_at_the_edge_of_their_support():
 def test_compiled_and_plain_chains_agree(move, parameter_prior):
     pytest.importorskip("numba")
     posterior = watched(parameter_prior=parameter_prior, reward_prior=DirichletPrior(1.5))
-    plain, fast = (
-        sample(posterior, 80, move=move, chains=2, seed=5, fast=f) for f in (False, True)
-    )
+    plain, fast = (sample(posterior, 80, move=move, chains=2, rng=5, fast=f) for f in (False, True))
     np.testing.assert_allclose(fast.rewards, plain.rewards, atol=1e-12)
     np.testing.assert_allclose(fast.parameters, plain.parameters, rtol=1e-12)
     np.testing.assert_allclose(fast.log_posterior, plain.log_posterior, rtol=1e-9)
@@ -170,7 +168,7 @@ def test_compiled_and_plain_chains_agree(move, parameter_prior):
 def test_compiled_and_plain_chains_agree_for_epsilon_greedy_followers():
     pytest.importorskip("numba")
     posterior = watched(family=EpsilonGreedyFamily())
-    plain, fast = (sample(posterior, 80, chains=1, seed=6, fast=f) for f in (False, True))
+    plain, fast = (sample(posterior, 80, chains=1, rng=6, fast=f) for f in (False, True))
     np.testing.assert_allclose(fast.rewards, plain.rewards, atol=1e-12)
     np.testing.assert_allclose(fast.parameters, plain.parameters, rtol=1e-12)
     np.testing.assert_allclose(fast.log_posterior, plain.log_posterior, rtol=1e-9)
@@ -181,7 +179,7 @@ def test_compiled_and_plain_hamiltonian_chains_agree():
     posterior = watched(n_states=6, parameter_prior=GammaPrior(2.0, 0.1))
     move = Hamiltonian(leaps=2)
     plain, fast = (
-        sample(posterior, 20, move=move, warmup=10, chains=1, seed=7, fast=f) for f in (False, True)
+        sample(posterior, 20, move=move, warmup=10, chains=1, rng=7, fast=f) for f in (False, True)
     )
     # Leapfrog steps spread differences of rounding.
     np.testing.assert_allclose(fast.rewards, plain.rewards, atol=1e-7)
@@ -200,7 +198,7 @@ def test_one_state_and_one_action(fast, move, n_states, n_b):
     seen = Evidence(game).count(np.ones((n_states, 1)), np.ones((n_states, n_b)))
     posterior = Posterior(seen, family=BoltzmannFamily())
     code(posterior, fast)
-    drawn = sample(posterior, 30, move=move, chains=1, seed=8, fast=fast)
+    drawn = sample(posterior, 30, move=move, chains=1, rng=8, fast=fast)
     np.testing.assert_allclose(drawn.rewards.sum(axis=-1), 1, atol=1e-12)
     assert np.isfinite(drawn.log_posterior).all()
 

@@ -91,7 +91,7 @@ def test_the_chain_makes_the_transitions_of_that_matrix(fast, steps):
     posterior = observed(parameter_prior=Known(15.0))
     matrix, target = kernel(posterior, 3)
     drawn = sample(
-        posterior, steps, move=SimplexWalk(moves=3, grid=GRID), chains=1, seed=1, fast=fast
+        posterior, steps, move=SimplexWalk(moves=3, grid=GRID), chains=1, rng=1, fast=fast
     )
     units = np.rint(drawn.rewards[0] * GRID).astype(int)
     visits = np.array([PLACE[tuple(u)] for u in units])

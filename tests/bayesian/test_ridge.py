@@ -98,7 +98,7 @@ def test_chains_that_start_from_the_posterior_stay_distributed_so(move):
     pytest.importorskip("numba")
     rewards, before = exact(800, seed=1)
     start = list(zip(rewards, before, strict=True))
-    drawn = sample(posterior(), 10, move=move, chains=800, warmup=0, thin=10, start=start, seed=2)
+    drawn = sample(posterior(), 10, move=move, chains=800, warmup=0, thin=10, start=start, rng=2)
     after = drawn.parameters[:, 0]
     more, betas = exact(50_000, seed=3)
     assert stats.ks_2samp(after, betas).pvalue > 0.01
@@ -118,7 +118,7 @@ def test_chains_do_not_stick_at_the_end_of_the_ridge(move):
     rewards, betas = exact(10_000, seed=4)
     far = np.flatnonzero(betas > FAR)[:200]
     start = list(zip(rewards[far], betas[far], strict=True))
-    drawn = sample(posterior(), 50, move=move, chains=200, warmup=0, thin=50, start=start, seed=5)
+    drawn = sample(posterior(), 50, move=move, chains=200, warmup=0, thin=50, start=start, rng=5)
     still = int((drawn.parameters[:, 0] > FAR).sum())
     m, _, weight = quadrature()
     share = weight @ np.minimum(1, beyond(FAR) / beyond(m.sum(axis=1)))
@@ -135,7 +135,7 @@ def test_chains_agree_with_quadrature_on_the_posterior_of_the_example(move):
     share = weight @ np.minimum(1, beyond(FAR) / beyond(least))
     assert mean == pytest.approx(8.343, abs=0.002)
     assert share == pytest.approx(0.0303, abs=1e-4)
-    drawn = sample(posterior(), 20_000, move=move, thin=2, warmup=5000, seed=6)
+    drawn = sample(posterior(), 20_000, move=move, thin=2, warmup=5000, rng=6)
     beta, n = drawn.parameters, drawn.diagnostics.ess_bulk
     assert n > 1000
     assert drawn.mean_parameter == pytest.approx(mean, abs=3 * beta.std() / np.sqrt(n))
@@ -196,7 +196,7 @@ def test_there_is_no_sliding_where_the_smallest_reward_or_beta_is_nothing():
 @pytest.mark.parametrize("prior", [DirichletPrior(), DirichletPrior([0.5, 1.0, 2.0])])
 def test_draws_have_the_log_density_of_the_posterior_after_many_slides(move, prior):
     target = posterior(reward_prior=prior)
-    drawn = sample(target, 300, move=move, chains=1, thin=30, warmup=50, seed=10, fast=False)
+    drawn = sample(target, 300, move=move, chains=1, thin=30, warmup=50, rng=10, fast=False)
     logs = drawn.log_posterior[0]
     for r, beta, log in zip(drawn.rewards[0], drawn.parameters[0], logs, strict=True):
         assert target.log_density(r, beta) == pytest.approx(log, rel=1e-9)
@@ -205,6 +205,6 @@ def test_draws_have_the_log_density_of_the_posterior_after_many_slides(move, pri
 @pytest.mark.parametrize("move", MOVES)
 def test_a_known_beta_does_not_slide(move):
     drawn = sample(
-        posterior(parameter_prior=Known(8.0)), 40, move=move, chains=1, seed=11, fast=False
+        posterior(parameter_prior=Known(8.0)), 40, move=move, chains=1, rng=11, fast=False
     )
     np.testing.assert_allclose(drawn.parameters, 8.0, rtol=1e-15)

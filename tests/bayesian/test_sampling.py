@@ -47,7 +47,7 @@ def test_without_data_chains_reproduce_the_prior(move):
     posterior = Posterior(
         Evidence(GAME), reward_prior=DirichletPrior(alpha), parameter_prior=GammaPrior(2.0, 0.1)
     )
-    drawn = sample(posterior, 60_000, move=move, chains=2, thin=20, seed=1)
+    drawn = sample(posterior, 60_000, move=move, chains=2, thin=20, rng=1)
     rewards, betas = drawn.rewards.reshape(-1, 4), drawn.parameters.ravel()
     exact = stats.dirichlet(alpha)
     np.testing.assert_allclose(rewards.mean(axis=0), exact.mean(), atol=0.015)
@@ -60,7 +60,7 @@ def test_without_data_the_walk_is_uniform_on_its_grid():
     pytest.importorskip("numba")
     posterior = Posterior(Evidence(GAME), parameter_prior=Known(1.0))
     drawn = sample(
-        posterior, 200_000, move=SimplexWalk(moves=20, grid=10), chains=1, thin=10, seed=2
+        posterior, 200_000, move=SimplexWalk(moves=20, grid=10), chains=1, thin=10, rng=2
     )
     units = np.rint(drawn.rewards[0] * 10).astype(int)
     keys = units @ 11 ** np.arange(4)
@@ -73,7 +73,7 @@ def test_without_data_the_walk_is_uniform_on_its_grid():
 
 def test_epsilon_is_uniform_without_data():
     posterior = Posterior(Evidence(GAME), family=EpsilonGreedyFamily())
-    drawn = sample(posterior, 4000, chains=1, thin=4, seed=3, move=SimplexWalk(moves=1))
+    drawn = sample(posterior, 4000, chains=1, thin=4, rng=3, move=SimplexWalk(moves=1))
     assert drawn.parameters.mean() == pytest.approx(0.5, abs=0.08)
     assert drawn.parameters.var() == pytest.approx(1 / 12, rel=0.25)
 
@@ -103,7 +103,7 @@ def ranks(move, thin, prior_draw, n_data=200, n_draws=19):
             chains=1,
             thin=thin,
             warmup=200,
-            seed=[12, i],
+            rng=[12, i],
         )
         points = [*drawn.rewards[0, :, :2].T, drawn.parameters[0]]
         for truth, draws in zip([r[0], r[1], beta], points, strict=True):
@@ -142,7 +142,7 @@ def test_chains_are_calibrated_on_simulated_data(move, thin, prior_draw):
 def test_with_much_data_the_posterior_is_at_the_truth_up_to_its_ridge(move):
     pytest.importorskip("numba")
     posterior = answered(300.0)
-    drawn = sample(posterior, 10_000, move=move, chains=2, warmup=4000, thin=10, seed=4)
+    drawn = sample(posterior, 10_000, move=move, chains=2, warmup=4000, thin=10, rng=4)
     w = TRUTH - TRUTH.mean()
     direction = drawn.normalised("direction").mean_reward
     cosine = direction @ w / np.linalg.norm(direction) / np.linalg.norm(w)
@@ -156,7 +156,7 @@ def test_more_data_concentrates_the_posterior():
     pytest.importorskip("numba")
     spreads = []
     for weight in (1.0, 30.0, 1000.0):
-        drawn = sample(answered(weight), 20_000, chains=2, warmup=4000, thin=10, seed=5)
+        drawn = sample(answered(weight), 20_000, chains=2, warmup=4000, thin=10, rng=5)
         directions = drawn.normalised("direction").rewards.reshape(-1, 4)
         spreads.append(directions.std(axis=0).max())
     assert spreads[0] > 2 * spreads[1] > 4 * spreads[2]
@@ -172,7 +172,7 @@ def test_epsilon_is_found():
         evidence = evidence.respond(pi1, 0.7 * best + 0.3 / 2, weight=30.0)
     posterior = Posterior(evidence, family=EpsilonGreedyFamily(), parameter_prior=UniformPrior())
     # The likelihood is flat between jumps: small moves would stay in one of its pieces.
-    drawn = sample(posterior, 4000, chains=2, warmup=2000, seed=7, move=SimplexWalk(10, 20))
+    drawn = sample(posterior, 4000, chains=2, warmup=2000, rng=7, move=SimplexWalk(10, 20))
     assert drawn.mean_parameter == pytest.approx(0.3, abs=0.02)
 
 
@@ -200,7 +200,7 @@ def test_a_family_of_ones_own_is_learnt_without_numba():
     counts = np.array([[80, 20], [90, 10], [85, 15], [85, 15]])
     evidence = Evidence(GAME).count(GAME.leader_policy({"*": 0}), counts)
     posterior = Posterior(evidence, family=Tempted())
-    drawn = sample(posterior, 600, chains=1, seed=8, move=SimplexWalk(moves=20))
+    drawn = sample(posterior, 600, chains=1, rng=8, move=SimplexWalk(moves=20))
     assert drawn.parameter == "temptation"
     assert np.isfinite(drawn.log_posterior).all()
     with pytest.raises(InvalidArgument, match="fast"):
@@ -214,13 +214,13 @@ def test_a_family_of_ones_own_is_learnt_without_numba():
 
 def test_a_run_is_repeated_by_its_seed_wherever_one_looks_at_it(monkeypatch):
     posterior = answered(5.0)
-    one = sample(posterior, 60, chains=2, thin=2, seed=9, fast=False)
+    one = sample(posterior, 60, chains=2, thin=2, rng=9, fast=False)
     monkeypatch.setattr("iirl_opt.bayesian.sampler.PLANS", 24)
-    looks = list(sampling(posterior, 60, chains=2, thin=2, seed=9, fast=False))
+    looks = list(sampling(posterior, 60, chains=2, thin=2, rng=9, fast=False))
     assert len(looks) == 10
     np.testing.assert_array_equal(looks[-1].rewards, one.rewards)
     np.testing.assert_array_equal(looks[2].rewards, one.rewards[:, :9])
-    other = sample(posterior, 60, chains=2, thin=2, seed=10, fast=False)
+    other = sample(posterior, 60, chains=2, thin=2, rng=10, fast=False)
     assert (other.rewards != one.rewards).any()
     assert (one.rewards[0] != one.rewards[1]).any()
 
@@ -239,7 +239,7 @@ def test_a_run_can_be_stopped_and_taken_up_again(monkeypatch):
 def test_log_posteriors_of_draws_are_those_of_the_posterior():
     posterior = answered(5.0)
     for move in (SimplexWalk(), DirichletProposal(), Hamiltonian()):
-        drawn = sample(posterior, 20, move=move, chains=1, seed=11, fast=False)
+        drawn = sample(posterior, 20, move=move, chains=1, rng=11, fast=False)
         for r, beta, log in zip(
             drawn.rewards[0], drawn.parameters[0], drawn.log_posterior[0], strict=True
         ):

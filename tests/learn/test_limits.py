@@ -20,7 +20,8 @@ from iirl_opt.game.values import evaluate
 from iirl_opt.learn.active import ActiveIRL
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.episodes import interact
-from iirl_opt.learn.limits import _Forms, indistinguishable, least_on_simplex, one_answer
+from iirl_opt.learn.limits import indistinguishable
+from iirl_opt.learn.same_answer import _LeadForms, least_on_simplex, one_answer
 from iirl_opt.library import read_model
 from iirl_opt.testing import games, policies, rewards
 
@@ -76,7 +77,7 @@ def test_a_lead_is_its_quadratic_form_over_the_determinant(data):
     s, b = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n_b - 1))
     others = data.draw(st.tuples(*[st.integers(0, n_a - 1)] * (n - 1)))
     p = data.draw(policies(game))[s]
-    matrix, dets = _Forms(game, reward, pi2).lead(s, b, others)
+    matrix, dets = _LeadForms(game, reward, pi2).lead(s, b, others)
     pi1 = deterministic_policy(np.array([*others[:s], 0, *others[s:]]), n_a)
     pi1[s] = p
     values = evaluate(game, as_reals(reward), (pi1, np.eye(n_b)[pi2]))

@@ -264,7 +264,7 @@ def test_the_answer_is_what_the_library_samples(tmp_path: Path) -> None:
         chains=2,
         thin=3,
         warmup=750,
-        seed=4,
+        rng=4,
     )
     assert found["draws"] == 2000
     assert found["beta"] == pytest.approx(chains.mean_parameter, rel=1e-12)

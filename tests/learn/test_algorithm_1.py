@@ -1,7 +1,6 @@
 """Algorithm 1 as ask and tell: what holds for every game, every partner and every run."""
 
 import pickle
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from instances import games, rewards
 from kkt import assert_kkt
 
 from iirl_opt.commitment.plans import commit
-from iirl_opt.errors import InvalidObservation, InvalidPolicy, InvalidReward
+from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import maze_maker
@@ -21,7 +20,6 @@ from iirl_opt.game.policy import deterministic_policy, uniform_policy
 from iirl_opt.game.values import evaluate, policy_iteration
 from iirl_opt.learn.algorithm_1 import ContradictionWarning, InteractiveIRL
 from iirl_opt.learn.episodes import interact
-from iirl_opt.learn.regrets import regret
 from iirl_opt.rewards.domains import RewardBox
 
 TIES = st.sampled_from(["first", "last", "random", "mix", "all"])
@@ -257,81 +255,6 @@ def test_the_domain_holds_every_estimate(domain):
         assert episode.learner.domain is domain
 
 
-# Runs.
-
-
-@given(run=runs(), data=st.data())
-def test_regret_is_what_the_best_commitment_would_have_earned_more(run, data):
-    game, truth, learner = run
-    found = regret(game, truth, learner.history)
-    top = game.start @ policy_iteration(game, truth).values
-    for value, o in zip(found, learner.history, strict=True):
-        chain = game.joint_chain(o.pi1, o.pi2)
-        chain = chain if isinstance(chain, np.ndarray) else chain.toarray()
-        r = truth if truth.ndim == 1 else np.einsum("sa,sb,sab->s", o.pi1, o.pi2, truth)
-        earned = game.start @ np.linalg.solve(np.eye(game.n_states) - game.discount * chain, r)
-        assert value == pytest.approx(top - earned, abs=1e-9)
-        assert value >= -1e-9
-    assert regret(game, truth, learner.history, best=top + 1) == pytest.approx(found + 1)
-    assert regret(game, truth, ()).shape == (0,)
-
-
-def test_a_run_says_what_ask_and_tell_say():
-    game, truth = random_game(6, 2, 3, rng=2)
-    partner = OptimalFollower("last")
-    learner = InteractiveIRL(game, seed=5)
-    for number, episode in enumerate(
-        interact(InteractiveIRL(game, seed=5), truth, 4, follower=partner), start=1
-    ):
-        pi1 = learner.ask()
-        learner = learner.tell(partner.respond(game, truth, pi1))
-        last = episode.learner.history[-1]
-        assert episode.number == number == episode.learner.episode
-        assert np.array_equal(last.pi1, pi1)
-        assert np.array_equal(episode.learner.estimate(), learner.estimate())
-        assert episode.values == pytest.approx(evaluate(game, truth, (last.pi1, last.pi2)))
-        assert episode.value == pytest.approx(game.start @ episode.values)
-        assert episode.regret == pytest.approx(commit(game, truth).value - episode.value)
-    assert episode.regret == pytest.approx(regret(game, truth, learner.history)[-1])
-
-
-def test_a_run_can_be_stopped_and_taken_up_again():
-    game, truth = random_game(6, 2, 2, rng=2)
-    whole = list(interact(InteractiveIRL(game), truth, 4))
-    asked = []
-
-    class Counting:
-        def respond(self, game, reward, pi1, rng=None):
-            asked.append(pi1)
-            return OptimalFollower().respond(game, reward, pi1, rng)
-
-    run = interact(InteractiveIRL(game), truth, 10**9, follower=Counting())
-    assert asked == []
-    first = list(islice(run, 2))
-    assert len(asked) == 2
-    run.close()
-    rest = list(interact(first[-1].learner, truth, 4))
-    assert [e.number for e in first + rest] == [1, 2, 3, 4]
-    assert [e.value for e in first + rest] == [e.value for e in whole]
-    assert list(interact(whole[-1].learner, truth, 4)) == []
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_random_ties_follow_the_learners_seed_or_a_generator(seed):
-    game = TwoAgentMDP(np.ones((4, 2, 3, 4), dtype=int), "1/2")
-    partner = OptimalFollower("random")
-
-    def responses(**options):
-        run = interact(
-            InteractiveIRL(game, seed=seed), np.arange(4.0), 2, follower=partner, **options
-        )
-        return [e.learner.history[-1].pi2.tolist() for e in run]
-
-    assert responses() == responses()
-    drawn = [responses(rng=np.random.default_rng(k)) for k in range(4)]
-    assert any(one != drawn[0] for one in drawn[1:])
-
-
 def test_a_joint_truth_is_learned_as_a_joint_reward():
     game, _ = random_game(4, 2, 2, rng=6)
     truth = np.random.default_rng(6).uniform(size=game.shape)
@@ -349,15 +272,6 @@ def test_a_partner_that_is_not_optimal_may_leave_nothing_but_constants_yet_the_r
         run = list(interact(InteractiveIRL(game), truth, 3, follower=BoltzmannFollower(2.0)))
     # A full support says that every action is optimal, which only constants explain here.
     assert [episode.learner.estimate() for episode in run] == [None] * 3
-
-
-@pytest.mark.parametrize("bad", [[1.0], [np.nan] * 4])
-def test_a_truth_that_is_none_is_refused(bad):
-    game, _ = random_game(4, 2, 2, rng=7)
-    with pytest.raises(InvalidReward):
-        next(interact(InteractiveIRL(game), bad, 1))
-    with pytest.raises(InvalidReward):
-        regret(game, bad, ())
 
 
 # What is guaranteed of learning.

@@ -1,0 +1,39 @@
+"""Learners by name: one table for the command, comparisons and model files."""
+
+import numpy as np
+import pytest
+
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.generate import random_game
+from iirl_opt.game.policy import uniform_policy
+from iirl_opt.learn.learner import Learner
+from iirl_opt.library import LEARNERS, make_learner
+from iirl_opt.library.learners import check_learner
+
+GAME, TRUTH = random_game(4, 2, 2, rng=3)
+
+
+@pytest.mark.parametrize("name", [each + end for each in LEARNERS for end in ("", "-fixed")])
+def test_each_name_makes_a_learner_with_its_seed_and_first_commitment(name):
+    first = uniform_policy(4, 2)
+    learner = make_learner(name, GAME, seed=7, first=first)
+    assert isinstance(learner, Learner)
+    assert learner.game is GAME
+    assert (learner.seed, learner.episode, learner.estimate()) == (7, 0, None)
+    assert np.array_equal(learner.ask(), first)
+
+
+def test_joint_rewards_are_learnt_by_algorithm_1_alone():
+    for name in ("algorithm-1", "algorithm-1-random-ties", "algorithm-1-fixed"):
+        made = make_learner(name, GAME, joint=True)
+        assert getattr(made, "learner", made).joint
+    for name in ("active", "max-margin-fixed", "algorithm-4"):
+        with pytest.raises(InvalidArgument, match="by state"):
+            make_learner(name, GAME, joint=True)
+
+
+@pytest.mark.parametrize("name", ["algorithm-2", "-fixed", "active-fixed-fixed", ""])
+def test_a_name_that_is_none_is_refused_with_those_that_are(name):
+    for ask in (check_learner, lambda name: make_learner(name, GAME)):
+        with pytest.raises(InvalidArgument, match=r"algorithm-1.*algorithm-4.*-fixed"):
+            ask(name)
