@@ -76,7 +76,8 @@ def START(name: str, value: Any) -> tuple[Array, float]:
 def SEEDS(name: str, value: Any) -> tuple[int, ...]:
     """Return a seed, a sequence of them, or what a generator draws for one, as a tuple."""
     if isinstance(value, tuple | list):
-        return each(SEED, 1)(name, value)
+        seeds: tuple[int, ...] = each(SEED, 1)(name, value)
+        return seeds
     if value is None or isinstance(value, np.random.Generator):
         return tuple(map(int, RNG(name, value).integers(2**32, size=4)))
     return (SEED(name, value),)
