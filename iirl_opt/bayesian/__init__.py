@@ -1,4 +1,11 @@
-"""Bayesian learning: posteriors, priors, samplers and the Bayesian learner."""
+"""Posteriors over the reward and the follower's parameter (paper, Section 5.1).
+
+* `evidence`: what was seen, as counts; `families`: followers with one unknown number
+* `priors`; `posterior`: the density; `starts`: points where it is positive
+* `sampler`: Markov chains; `proposals`: their moves; `chains`: their draws, R-hat, the ridge
+* `engine`: optimal action values for many rewards, and Metropolis–Hastings with the Hastings ratio
+* `algorithm_4`: the paper's Bayesian learner
+"""
 
 import lazy_loader
 

@@ -1,4 +1,13 @@
-"""Learning an unknown reward from a partner's responses."""
+"""Learning an unknown reward from a partner's responses.
+
+* `learner`: the interface of all learners, ask and tell; `feasible_learner`: those that keep the
+  feasible set
+* `episodes`: runs against a response model; `regrets`: V* and what is lost of it
+* `algorithm_1`: the paper's learner; `choices`: which reward to plan for
+* `active`: the active learner; `indifference`: mixtures that cut; `information`: what a cut is worth
+* `baselines`: maximum margin, maximum entropy, a fixed environment
+* `proposition_1`: when regret vanishes; `limits` and `same_answer`: what nobody can learn
+"""
 
 import lazy_loader
 

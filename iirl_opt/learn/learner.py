@@ -56,7 +56,7 @@ class Learner(ABC):
     ...     def ask(self):
     ...         return self.game.leader_policy({"*": 0})
     ...     def tell(self, response, *, pi1=None):
-    ...         seen = iirl.observation.observe(self.game, self.ask(), response)
+    ...         seen = iirl.observe(self.game, self.ask(), response)
     ...         return replace(self, history=(*self.history, seen))
     >>> game, truth = iirl.random_game(5, 2, 2, rng=1)
     >>> *_, last = iirl.interact(Stubborn(game), truth, 3)
