@@ -1,8 +1,9 @@
 """Figure 3 and comparisons: the regret of learners that see whole optimal responses.
 
-A cell is one run of one learner on one game against an optimal follower. All learners of a run
-begin with the same commitment, drawn by its seed. The *regret* of an episode is what its commitment
-loses of the optimal value V*, as a share of V*; *late* regret is its mean over the last third.
+A cell is one run of one learner on one game against an optimal follower, or the one that a model
+file states. All learners of a run begin with the same commitment, drawn by its seed. The *regret*
+of an episode is what its commitment loses of the optimal value V*, as a share of V*; *late* regret
+is its mean over the last third.
 
 The paper's figure shows Algorithm 1 and the maximum-margin method of Ng & Russell in a fixed
 environment, on Maze-Maker and on random games. The active learner is ours.
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement, document, versions
 from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower import Follower, OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game, maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -57,13 +58,14 @@ SCALES: Mapping[str, tuple[str, int, tuple[int, int, int], int]] = {
 
 def compute(cell: Cell) -> dict[str, Any]:
     """Return the optimal value and the regret of each episode, as a share of it."""
-    game, truth = _game(cell.game, cell.seed, _facts(cell.parameters))
+    game, truth, partner = _met(cell.game, cell.seed, _facts(cell.parameters))
     seed = int(cell.parameters.get("run", cell.seed))
     n_states, n_actions, _ = game.shape
     first = random_deterministic_policy(n_states, n_actions, np.random.default_rng([seed, 0]))
     learner = make_learner(cell.method, game, seed=seed, first=first)
-    follower = OptimalFollower(cell.parameters.get("ties", "first"), seed)
-    episodes = list(interact(learner, truth, int(cell.parameters["episodes"]), follower=follower))
+    if partner is None:
+        partner = OptimalFollower(cell.parameters.get("ties", "first"), seed)
+    episodes = list(interact(learner, truth, int(cell.parameters["episodes"]), follower=partner))
     best = episodes[0].best
     scale = abs(best) if best else 1.0
     return {"optimal_value": best, "regrets": [episode.regret / scale for episode in episodes]}
@@ -74,21 +76,25 @@ def _facts(parameters: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=4)
-def _game(name: str, seed: int, facts: tuple[Any, ...]) -> tuple[TwoAgentMDP, Array]:
+def _met(
+    name: str, seed: int, facts: tuple[Any, ...]
+) -> tuple[TwoAgentMDP, Array, Follower | None]:
+    """Return the game and the truth of a cell, and the follower of a model file."""
     size, concentration = facts
     if name == "random":
         n_states, n_leader, n_follower = size
-        return random_game(n_states, n_leader, n_follower, seed, concentration=concentration)
+        game, truth = random_game(n_states, n_leader, n_follower, seed, concentration=concentration)
+        return game, truth, None
     if name == "small-maze":
         maze = grid_game(SMALL_MAZE, discount="9/10", slip="1/5")
-        return maze.game, maze.reward
+        return maze.game, maze.reward, None
     if name == "maze-maker":
         maze = maze_maker()
-        return maze.game, maze.reward
+        return maze.game, maze.reward, None
     from iirl_opt.library import read_model
 
     problem = read_model(name)
-    return problem.game, problem.need_truth()
+    return problem.game, problem.need_truth(), problem.follower
 
 
 def compare_cells(
@@ -101,7 +107,7 @@ def compare_cells(
     InvalidArgument
         There is no such learner, or one is named twice.
     """
-    _game(file, 0, ((), None))
+    _met(file, 0, ((), None))
     for name in learners:
         check_learner(name)
     return [

@@ -4,7 +4,7 @@
   feasible set
 * `episodes`: runs against a response model; `regrets`: V* and what is lost of it
 * `algorithm_1`: the paper's learner; `choices`: which reward to plan for
-* `active`: the active learner; `indifference`: mixtures that cut; `information`: what a cut is worth
+* `active`: the active learner; `indifference`: mixtures that cut; `information`: their worth
 * `baselines`: maximum margin, maximum entropy, a fixed environment
 * `proposition_1`: when regret vanishes; `limits` and `same_answer`: what nobody can learn
 """

@@ -13,7 +13,8 @@ from iirl_opt.experiments.learning import (
     summarise_regrets,
 )
 from iirl_opt.experiments.sweep import Cell, Result
-from iirl_opt.library import LEARNERS
+from iirl_opt.learn.regrets import best_value
+from iirl_opt.library import LEARNERS, read_model
 
 
 @pytest.mark.parametrize("name", [*LEARNERS, "active-fixed", "algorithm-1-fixed"])
@@ -85,3 +86,11 @@ def test_the_picture_shows_nothing_below_zero(tmp_path):
     curves = {"algorithm-1": FALLING, "active": 0 * FALLING, "max-margin-fixed": FLAT}
     path = FIGURE_3.draw(summarise_regrets(results(curves)), tmp_path / "figure.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_comparison_plays_the_follower_of_the_file():
+    cell = Cell("compare", "hidden-boltzmann", "random-reward", 0, {"run": 0, "episodes": 2})
+    problem = read_model("hidden-boltzmann")
+    best = best_value(problem.game, problem.need_truth(), problem.follower)
+    assert compute(cell)["optimal_value"] == pytest.approx(best)
+    assert best < best_value(problem.game, problem.need_truth())
