@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -28,9 +27,7 @@ from iirl_opt import errors
 from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
-    from iirl_opt.learn.episodes import Episode
-    from iirl_opt.library import Finding
-    from iirl_opt.library.problem import Problem
+    from iirl_opt.library import Finding, ModelProblem
 
 __all__ = ["app", "main"]
 
@@ -136,59 +133,39 @@ def learn(
 ) -> int:
     """Learn the unknown reward: Algorithm 1, or in the family bayesian its posterior."""
     from iirl_opt import library
-    from iirl_opt.library import schema as model
 
     _check_picture(picture)
     problem = library.read_model(file, discount=discount)
-    if isinstance(problem.question, model.Bayesian):
-        stated = discount is None and not any((episodes, proposals, chains)) and seed is None
-        given = {"seed": seed, "proposals": proposals, "chains": chains, "episodes": episodes}
-        return _learn_bayesian(problem, given, stated, picture, out, as_json)
-    if proposals is not None or chains is not None:
-        raise typer.BadParameter("--proposals and --chains are for files of the family bayesian")
-    run = library.learn(problem, episodes=episodes, seed=seed)
-    done: list[Episode[Any]] = []
-    records: list[dict[str, Any]] = []
-    complete = False
-    best = library.learning_answer(problem, done).quantities["optimal_value"]
-    total = getattr(problem.question, "episodes", 0) if episodes is None else episodes
+    numbers = {"episodes": episodes, "seed": seed, "proposals": proposals, "chains": chains}
+    run = library.learn(problem, **numbers)
     say: Callable[[str], Any] = _silent if as_json else typer.echo
-    say(f"{problem.title}: {problem.game}")
-    say(f"best commitment: value {best:.6f}")
-    began = time.perf_counter()
+    say(f"{problem.title}: {problem.game}\n{run.title}")
     try:
-        with _progress(total, shown=not as_json) as advance:
-            for episode in run:
-                done.append(episode)
-                records.append(_record(problem, best, episode, time.perf_counter() - began))
-                advance(_line(records[-1]))
-        complete = True
+        with _progress(run.total, shown=not as_json) as advance:
+            for line in run:
+                advance(line)
     except KeyboardInterrupt:
-        say("interrupted: keeping the episodes done")
-    quantities = library.learning_answer(problem, done).quantities
-    as_stated = complete and episodes is None and seed is None and discount is None
-    findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
-    last = done[-1].learner if done else None
-    estimate = None if last is None or not complete else last.estimate()
+        say("interrupted: keeping what is done")
+    document = run.document()
+    findings = (
+        library.check(problem.expect, document["quantities"], problem.path) if run.as_stated else ()
+    )
     result = {
         **_head("learn", problem),
-        "seed": None if last is None else last.seed,
-        "complete": complete,
-        "quantities": quantities,
-        "episodes": records,
-        "reward": None if estimate is None else estimate.tolist(),
+        **document,
         "expectations": [asdict(finding) for finding in findings],
     }
     say = _report(result, as_json)
+    for line in run.report():
+        say(line)
     _say_findings(findings, say)
-    if out is not None or not as_json:
-        folder = Path("results", problem.path.stem) if out is None else out
-        for written in _write_learning(folder, result, problem, done):
-            say(f"wrote {written}")
-    if picture is not None and done:
-        say(f"wrote {_plot_regret(result, problem, picture)}")
-    if not complete:
+    folder = Path("results", problem.path.stem) if out is None and not as_json else out
+    for written in run.write(folder, json.dumps(result, indent=1, allow_nan=False), picture):
+        say(f"wrote {written}")
+    if not run.complete:
         return INTERRUPTED
+    if not run.verdict:
+        return NO_ANSWER
     return ANSWERED if all(finding.met for finding in findings) else UNMET
 
 
@@ -208,10 +185,10 @@ def solve(
     try:
         answer = library.answer(problem, seed=seed)
     except errors.Interrupted as stop:
-        if not isinstance(stop.found, library.Answer):
+        if not isinstance(stop.found, library.ModelAnswer):
             raise
         answer, complete = stop.found, False
-    as_stated = complete and discount is None and seed is None
+    as_stated = complete and problem.as_stated and seed is None
     findings = library.check(problem.expect, answer.quantities, problem.path) if as_stated else ()
     result = {
         **_head("solve", problem),
@@ -222,15 +199,8 @@ def solve(
     }
     say = _report(result, as_json)
     say(f"{problem.title}\n  {problem.source}\n")
-    for name, value in answer.quantities.items():
-        say(f"  {name:<24} {value:.10g}")
-    solved = answer.evidence.get("solved")
-    if solved:
-        residual = "" if solved["residual"] is None else f", residuals ≤ {solved['residual']:.1e}"
-        ran = f"{solved['solver']} {solved['version']}"
-        say(f"  {'evidence':<24} {ran}: {solved['status']}{residual}")
-        for name in solved["farkas"] or ():
-            say(f"  {'contradicts':<24} {name}")
+    for line in problem.question.report(answer):
+        say(line)
     _say_findings(findings, say)
     _keep(result, out, say)
     if not complete:
@@ -329,18 +299,19 @@ def verify(
     from iirl_opt import library
     from iirl_opt.certificate import certify
     from iirl_opt.errors import NotCertified
-    from iirl_opt.verification.verdict import Verdict
+    from iirl_opt.verification import Verdict
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
-    report = library.verification(problem)
+    answer = library.verify(problem)
+    report = answer.found
     certificate, missing = None, ""
     try:
         certificate = certify(report)
     except NotCertified as none:
         missing = str(none)
-    quantities = library.answer(problem).quantities
-    as_stated = discount is None and seed is None
-    findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
+    findings = (
+        library.check(problem.expect, answer.quantities, problem.path) if problem.as_stated else ()
+    )
     result = {
         **_head("verify", problem),
         "verdict": report.verdict.name.lower(),
@@ -603,25 +574,7 @@ def show(
     return ANSWERED
 
 
-def _record(problem: Problem, best: float, episode: Episode[Any], seconds: float) -> dict[str, Any]:
-    value = float(problem.game.start @ problem.reported(episode.values))
-    return {
-        "episode": episode.number,
-        "value": value,
-        "regret": best - value,
-        **episode.learner.facts(),
-        "seconds": round(seconds, 4),
-    }
-
-
-def _line(record: dict[str, Any]) -> str:
-    return (
-        f"episode {record['episode']:>3}   value {record['value']:>10.6f}   "
-        f"regret {record['regret']:>10.6f}   rows {record['rows']:>6}"
-    )
-
-
-def _head(command: str, problem: Problem) -> dict[str, Any]:
+def _head(command: str, problem: ModelProblem) -> dict[str, Any]:
     """Return what every result document starts with: what was asked, and of which versions."""
     packages = ("iirl-opt", "cvxpy", "highspy", "numpy", "scipy")
     return {
@@ -635,32 +588,6 @@ def _head(command: str, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _write_learning(
-    folder: Path, result: dict[str, Any], problem: Problem, episodes: list[Episode[Any]]
-) -> Iterator[Path]:
-    """Write the result file, and pictures where matplotlib is present."""
-    folder.mkdir(parents=True, exist_ok=True)
-    yield _write(folder / "result.json", json.dumps(result, indent=1, allow_nan=False))
-    if not episodes or find_spec("matplotlib") is None:
-        return
-    from iirl_opt import plot
-
-    yield _plot_regret(result, problem, folder / "regret.png")
-    if problem.grid is not None:
-        last = episodes[-1]
-        axes = plot.plot_maze(problem.grid, last.pi1, last.pi2)
-        axes.set_title(f"doors and moves of episode {episodes[-1].number}", fontsize=10)
-        yield plot.save(axes, folder / "maze.png")
-
-
-def _plot_regret(result: dict[str, Any], problem: Problem, path: Path) -> Path:
-    from iirl_opt import plot
-
-    axes = plot.plot_regret([record["regret"] for record in result["episodes"]])
-    axes.set_title(problem.title, fontsize=10)
-    return plot.save(axes, path)
-
-
 def _check_picture(path: Path | None) -> None:
     """Refuse a picture that could not be written, before anything is computed."""
     if path is None:
@@ -671,50 +598,6 @@ def _check_picture(path: Path | None) -> None:
         raise typer.BadParameter(f"--plot is {str(path)!r}, in no folder that there is")
     if find_spec("matplotlib") is None:
         raise errors.MissingExtra("--plot", "plot")
-
-
-def _learn_bayesian(
-    problem: Problem,
-    given: dict[str, int | None],
-    as_stated: bool,
-    picture: Path | None,
-    out: Path | None,
-    as_json: bool,
-) -> int:
-    """Run a file of the family bayesian: the draws, or its episodes."""
-    from iirl_opt import library
-    from iirl_opt.experiments.inference import Inference
-    from iirl_opt.library.bayesian import Settings
-
-    run = Inference(Settings(problem, **given))
-    say: Callable[[str], Any] = _silent if as_json else typer.echo
-    say(f"{problem.title}: {problem.game}\n{run.title}")
-    try:
-        with _progress(run.total, shown=not as_json) as advance:
-            for line in run:
-                advance(line)
-    except KeyboardInterrupt:
-        say("interrupted: keeping what is done")
-    as_stated = as_stated and run.complete and run.verdict
-    found = run.quantities
-    findings = library.check(problem.expect, found, problem.path) if as_stated else ()
-    result = {
-        **_head("learn", problem),
-        **run.document(),
-        "expectations": [asdict(finding) for finding in findings],
-    }
-    say = _report(result, as_json)
-    for line in run.report():
-        say(line)
-    _say_findings(findings, say)
-    folder = Path("results", problem.path.stem) if out is None and not as_json else out
-    for written in run.write(folder, json.dumps(result, indent=1, allow_nan=False), picture):
-        say(f"wrote {written}")
-    if not run.complete:
-        return INTERRUPTED
-    if not run.verdict:
-        return NO_ANSWER
-    return ANSWERED if all(finding.met for finding in findings) else UNMET
 
 
 def _write(path: Path, text: str) -> Path:

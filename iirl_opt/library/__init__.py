@@ -1,4 +1,7 @@
-"""Model files: their schema, reading, answering and checking them."""
+"""Model files: reading them, asking them, and holding their answers against what they expect.
+
+`families` has a file for each family of questions; `schema` lists the tables that they share.
+"""
 
 import lazy_loader
 

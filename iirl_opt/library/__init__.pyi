@@ -1,38 +1,26 @@
 from .answers import (
-    Answer as Answer,
-)
-from .answers import (
     Finding as Finding,
 )
 from .answers import (
-    answer as answer,
+    ModelAnswer as ModelAnswer,
 )
 from .answers import (
     check as check,
 )
-from .answers import (
-    find_model as find_model,
+from .asking import (
+    answer as answer,
 )
-from .answers import (
+from .asking import (
     learn as learn,
 )
-from .answers import (
-    learning_answer as learning_answer,
-)
-from .answers import (
+from .asking import (
     match as match,
 )
-from .answers import (
+from .asking import (
     program as program,
 )
-from .answers import (
-    read_model as read_model,
-)
-from .answers import (
-    shipped_models as shipped_models,
-)
-from .answers import (
-    verification as verification,
+from .asking import (
+    verify as verify,
 )
 from .learners import (
     LEARNERS as LEARNERS,
@@ -40,20 +28,60 @@ from .learners import (
 from .learners import (
     make_learner as make_learner,
 )
+from .problem import (
+    ModelProblem as ModelProblem,
+)
+from .question import (
+    ProgramQuestion as ProgramQuestion,
+)
+from .question import (
+    Question as Question,
+)
+from .question import (
+    RunQuestion as RunQuestion,
+)
+from .reading import (
+    model_schema as model_schema,
+)
+from .reading import (
+    read_model as read_model,
+)
+from .rows import (
+    UserRow as UserRow,
+)
+from .run import (
+    EpisodesRun as EpisodesRun,
+)
+from .run import (
+    Run as Run,
+)
+from .shipped import (
+    find_model as find_model,
+)
+from .shipped import (
+    shipped_models as shipped_models,
+)
 
 __all__ = [
     "LEARNERS",
-    "Answer",
+    "EpisodesRun",
     "Finding",
+    "ModelAnswer",
+    "ModelProblem",
+    "ProgramQuestion",
+    "Question",
+    "Run",
+    "RunQuestion",
+    "UserRow",
     "answer",
     "check",
     "find_model",
     "learn",
-    "learning_answer",
     "make_learner",
     "match",
+    "model_schema",
     "program",
     "read_model",
     "shipped_models",
-    "verification",
+    "verify",
 ]

@@ -35,7 +35,7 @@ from iirl_opt.checks import checked, unmasked, whole
 from iirl_opt.errors import InvalidReward
 from iirl_opt.exact.numbers import Vector, as_fractions
 from iirl_opt.observation import Observation
-from iirl_opt.rewards.affine import class_rows
+from iirl_opt.rewards.affine_rows import class_rows
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.verification.environment import (
     Environment,

@@ -15,7 +15,7 @@ import numpy as np
 from iirl_opt.certificate import Certificate, class_halfspaces
 from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.observation import observe
-from iirl_opt.rewards.affine import class_rows
+from iirl_opt.rewards.affine_rows import class_rows
 from iirl_opt.rewards.inclusion_proof import class_inclusion
 from iirl_opt.rewards.response_proof import violation, witness
 from iirl_opt.verification.angle_proof import angle_bound

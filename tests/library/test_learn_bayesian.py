@@ -121,7 +121,7 @@ def test_normalise_is_taken_from_the_file(tmp_path: Path) -> None:
         (["erring-partner", "--chains", "0"], "--chains"),
         (["erring-partner", "--seed", "-1"], "Invalid value for '--seed'"),
         (["erring-partner", "--episodes", "3"], "erring-partner.toml: trajectory: has no meaning"),
-        (["two-rooms", "--chains", "2"], "for files of the family bayesian"),
+        (["two-rooms", "--chains", "2"], "chains has no meaning in the family learning"),
         (["erring-partner", "--plot", "chains.txt"], ".png, .pdf, .svg"),
         (["erring-partner", "--plot", "absent/chains.png"], "in no folder"),
         (["broken.toml"], "broken.toml: trajectory[0].steps[0]: no state is called 'hal'"),

@@ -14,7 +14,6 @@ from iirl_opt.library import (
     check,
     find_model,
     learn,
-    learning_answer,
     program,
     read_model,
     shipped_models,
@@ -191,9 +190,10 @@ def test_expectations_compare_values_and_bounds(tmp_path: Path) -> None:
         ]
     )
     model = read_model(write(tmp_path, WHOLE + tables))
-    run = list(learn(model))
+    run = learn(model)
+    assert len(list(run)) == 2
     # V(b) = 2 and V(a) = (1/8) V(a) + (3/8) 2, so V(a) = 6/7.
-    quantities = learning_answer(model, run).quantities
+    quantities = run.quantities
     assert quantities["optimal_value"] == pytest.approx(6 / 7, abs=1e-12)
     findings = check(model.expect, quantities, model.path)
     assert [f.met for f in findings] == [False, False, True, False]
@@ -224,8 +224,9 @@ def test_a_decpomdp_file_is_a_learning_problem_in_its_own_convention(problems: P
     best = commit(model.game, model.truth)
     own = (best.values - model.truth) / model.game.discount
     np.testing.assert_allclose(model.reported(best.values), own)
-    run = list(learn(model, episodes=2))
-    quantities = learning_answer(model, run).quantities
+    run = learn(model, episodes=2)
+    assert len(list(run)) == 2
+    quantities = run.quantities
     assert quantities["optimal_value"] == pytest.approx(float(model.game.start @ own))
     assert quantities["truth_feasible"] == 1
 
@@ -279,7 +280,9 @@ def test_a_fault_in_a_commitment_question_is_named(
 
 
 def test_a_reward_of_the_follower_means_nothing_elsewhere(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem, match="follower_reward: has a meaning for commitment alone"):
+    with pytest.raises(
+        FileProblem, match="follower_reward: has a meaning for the family commitment"
+    ):
         read_model(write(tmp_path, f"{WHOLE}\n[follower_reward]\nvalues = {{ a = 1 }}\n"))
 
 

@@ -16,9 +16,10 @@ from iirl_opt.bayesian.priors import (
 )
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
 from iirl_opt.bayesian.sampler import sample
+from iirl_opt.bayesian.summary import PosteriorSummary
 from iirl_opt.errors import FileProblem
-from iirl_opt.library.bayesian import Settings, Summary, answer
-from iirl_opt.library.problem import read_problem
+from iirl_opt.library import answer, read_model
+from iirl_opt.library.families.bayesian import Settings
 
 WHOLE = """
 version = 1
@@ -67,7 +68,7 @@ def settings(folder: Path, *changes: tuple[str, str], **given: int) -> Settings:
         text = text.replace(old, new)
     path = folder / "model.toml"
     path.write_text(text, encoding="utf-8")
-    return Settings(read_problem(path), **given)
+    return Settings(read_model(path), **given)
 
 
 def test_trajectories_are_counted_under_their_commitments(tmp_path: Path) -> None:
@@ -256,7 +257,8 @@ def test_the_answer_is_what_the_library_samples(tmp_path: Path) -> None:
     prior = '[prior]\nparameter = { name = "exponential", mean = 5 }\n[question]'
     long = ("proposals = 40", "proposals = 3000\nthin = 3")
     own = settings(tmp_path, long, ("[question]", prior), seed=4)
-    found, evidence = answer(own.problem, seed=4)
+    told = answer(own.problem, seed=4)
+    found, evidence = told.quantities, told.evidence
     chains = sample(
         own.posterior,
         3000,
@@ -276,7 +278,7 @@ def test_the_answer_is_what_the_library_samples(tmp_path: Path) -> None:
     assert evidence["diagnostics"]["r_hat"] == pytest.approx(chains.diagnostics.r_hat)
 
 
-def summary(rewards: np.ndarray, parameters: np.ndarray, **how: object) -> Summary:
+def summary(rewards: np.ndarray, parameters: np.ndarray, **how: object) -> PosteriorSummary:
     facts = {"acceptance": np.full(len(parameters), 0.5), "thin": 1, "seconds": 0.0}
     scales = bool(how.pop("scales", True))
     chains = Chains(
@@ -284,7 +286,7 @@ def summary(rewards: np.ndarray, parameters: np.ndarray, **how: object) -> Summa
     )
     normalise = how.get("normalise")
     shown = chains if normalise is None else chains.normalised(normalise)
-    return Summary(chains, shown, 0.9, normalise, ("a", "b"))
+    return PosteriorSummary(chains, shown, 0.9, normalise, ("a", "b"))
 
 
 def drawn(shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,99 @@
+"""Asking a model file: its question answered, its program, its run, its proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from iirl_opt.library.answers import ModelAnswer
+from iirl_opt.library.problem import ModelProblem
+from iirl_opt.library.run import Run
+
+if TYPE_CHECKING:
+    from iirl_opt.certificate import Certificate, Match
+
+__all__ = ["answer", "learn", "match", "program", "verify"]
+
+
+def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
+    """Answer the question of a model file.
+
+    Parameters
+    ----------
+    seed : of a learner or sampler, in place of the file's own.
+
+    Raises
+    ------
+    FileProblem
+        The question needs a table that the file lacks.
+    SolverProblem
+        No answer; an infeasible program *is* one (the quantity ``infeasible`` is 1).
+    Interrupted
+        Ctrl-C in a program; of a commitment its `found` is the `ModelAnswer` so far, if there is
+        one.
+
+    **Cost** that of the question: arithmetic, or one program, or a whole run of a learner.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> library.answer(library.read_model("puterman-3-1-1")).quantities["product"]
+    1.0
+    """
+    return problem.question.answer(problem, seed=seed)
+
+
+def learn(problem: ModelProblem, **given: Any) -> Run:
+    """Return the run of a learner or sampler that a file asks for, before its first step.
+
+    Iterate it: it yields a line for each step, and whenever it is stopped it knows what there is
+    so far.
+
+    Parameters
+    ----------
+    given : in place of the file's own numbers, None for those that stand: `episodes`, `seed`, in
+        the family bayesian also `proposals` and `chains`, in the family learning `learner`.
+
+    Raises
+    ------
+    FileProblem
+        The file has no reward, so nobody could answer; its question is another; or a number has
+        no meaning in its family.
+    """
+    return problem.question.learn(problem, **given)
+
+
+def verify(problem: ModelProblem) -> ModelAnswer:
+    """Judge the hypothesis of a file; the answer's `found` is the `VerificationReport`.
+
+    Raises
+    ------
+    FileProblem
+        The question is another, or the game is no environment, or nothing was answered.
+    """
+    return problem.question.verify(problem)
+
+
+def program(problem: ModelProblem) -> Any:
+    """Return the cvxpy problem behind a question, for export.
+
+    Raises
+    ------
+    FileProblem
+        The question is not one linear or mixed-integer program.
+    """
+    return problem.question.program(problem)
+
+
+def match(certificate: Certificate, problem: ModelProblem) -> Match:
+    """Compare what a certificate speaks of with a problem: its game, reward and observations.
+
+    **Cost** arithmetic.
+    """
+    reward = problem.question.claimed_reward(problem)
+    # The reward of a witness was found, not asked about.
+    asked = hasattr(certificate, "reward") and certificate.kind != "witness"
+    return certificate.matches(
+        problem.game,
+        reward=reward if asked else None,
+        observations=problem.observations if hasattr(certificate, "pi1") else None,
+    )

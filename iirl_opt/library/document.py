@@ -1,0 +1,235 @@
+"""A model file as text: read into checked tables, every error with file and key or line.
+
+A `Document` is the whole file; which families its question may be of is an argument, since they
+are listed elsewhere (`iirl_opt.library.families.catalogue`).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import tomllib
+from collections.abc import Iterator
+from decimal import Decimal
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from iirl_opt.errors import FileProblem
+from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
+from iirl_opt.files import read_text
+from iirl_opt.library.question import Question
+from iirl_opt.library.schema import (
+    SOURCES,
+    Concentration,
+    ConstraintTable,
+    ExpectTable,
+    FollowerTable,
+    GameTable,
+    Number,
+    ObservationTable,
+    PriorTable,
+    RewardTable,
+    Table,
+    TrajectoryTable,
+)
+
+__all__ = ["VERSION", "Document", "document_schema", "read_document"]
+
+VERSION, MOST_BYTES = 1, 2**28
+
+
+class Document(Table, kw_only=True):
+    """A whole model file."""
+
+    version: int
+    title: str
+    source: str
+    game: GameTable
+    question: Question
+    reward: RewardTable | None = None
+    follower_reward: RewardTable | None = None
+    follower: FollowerTable | None = None
+    prior: PriorTable | None = None
+    observation: list[ObservationTable] = msgspec.field(default_factory=list)
+    trajectory: list[TrajectoryTable] = msgspec.field(default_factory=list)
+    constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
+    expect: list[ExpectTable] = msgspec.field(default_factory=list)
+
+
+@functools.cache
+def document_of(questions: tuple[type[Question], ...]) -> type[Document]:
+    """Return the document whose question is of one of some families."""
+    one_of_them: Any = functools.reduce(operator.or_, questions)
+    kind: Any = msgspec.defstruct(
+        "ModelFile",
+        [("question", one_of_them)],
+        bases=(Document,),
+        module=__name__,
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    return cast(type[Document], kind)
+
+
+def document_schema(questions: tuple[type[Question], ...]) -> dict[str, Any]:
+    """Return the JSON Schema of model files whose question is of one of some families."""
+    schema = msgspec.json.schema(document_of(questions), schema_hook=_schema_of_number)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _schema_of_number(kind: type) -> dict[str, Any]:
+    """Return the schema of a number of the problem, or of those of a prior."""
+    number: dict[str, Any] = {"type": ["number", "string"]}
+    if kind is Concentration:
+        return {"anyOf": [number, {"type": "object", "additionalProperties": number}]}
+    if kind is Number:
+        return number
+    raise NotImplementedError
+
+
+def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document:
+    """Read the tables of a model file and check them.
+
+    Parameters
+    ----------
+    questions : the families of which its question may be.
+
+    Raises
+    ------
+    FileProblem
+        The text is no TOML (names line and column), a key is missing, unknown or of the wrong
+        type (names the key), or the version is another.
+    """
+    kind = document_of(questions)
+    try:
+        tables = tomllib.loads(read_text(path, MOST_BYTES), parse_float=Decimal)
+    except tomllib.TOMLDecodeError as problem:
+        raise _syntax(path, str(problem)) from None
+    except UnicodeDecodeError as problem:
+        raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
+    except RecursionError:
+        raise FileProblem(path, "is nested too deeply") from None
+    except (ValueError, ArithmeticError):  # of an integer, or of a Decimal
+        raise FileProblem(path, f"holds a number of more than {DIGITS} digits") from None
+    found = tables.get("version")
+    if found is not None and found != VERSION:
+        raise FileProblem(path, f"is {found!r}; this release reads {VERSION}", key="version")
+    try:
+        document = msgspec.convert(tables, kind, strict=True, dec_hook=_read_number)
+    except msgspec.ValidationError as problem:
+        raise _wrong_table(path, str(problem), tables, kind, problem.__cause__) from None
+    given = [name for name in SOURCES if getattr(document.game, name) is not None]
+    if len(given) != 1:
+        what = f"has {' and '.join(given)}" if given else "has no source"
+        raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key="game")
+    for i, expected in enumerate(document.expect):
+        if expected.value is expected.at_most is expected.at_least is None:
+            raise FileProblem(path, "needs one of value, at_most, at_least", key=f"expect[{i}]")
+    for i, row in enumerate(document.constraint):
+        if row.equals is row.at_most is row.at_least is None:
+            raise FileProblem(path, "needs equals, at_most or at_least", key=f"constraint[{i}]")
+    return document
+
+
+def _syntax(path: Path, message: str) -> FileProblem:
+    at = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if at is None:
+        return FileProblem(path, message)
+    text = message[: at.start()]
+    if at[1] is None:
+        return FileProblem(path, f"{text} at the end of the file")
+    return FileProblem(path, text, line=int(at[1]), column=int(at[2]))
+
+
+class _Unread(ValueError):
+    """What stands where a number should."""
+
+    def __init__(self, found: Any, problem: str) -> None:
+        super().__init__(problem)
+        self.found = found
+
+
+def _read_number(kind: type, found: Any) -> Any:
+    """Return what a table holds as a number, exactly; or as the numbers of a prior."""
+    if kind is Concentration:
+        if isinstance(found, dict):
+            return Concentration(
+                Fraction(1), {k: _read_number(Number, x) for k, x in found.items()}
+            )
+        return Concentration(_read_number(Number, found), {})
+    if isinstance(found, bool) or not isinstance(found, int | Decimal | str):
+        raise _Unread(found, f"is {_short(found)}; allowed a number, or a text such as '1/3'")
+    try:
+        return as_fraction(found)
+    except UNREADABLE as problem:
+        long = "digits" in str(problem)
+        why = f"has more than {DIGITS} digits" if long else "is no number"
+        raise _Unread(found, f"{_short(found)} {why}") from None
+
+
+def _short(found: Any) -> str:
+    text = str(found).lower() if isinstance(found, Decimal) else repr(found)
+    return text if len(text) <= 60 else f"{text[:40]}…{text[-10:]}"
+
+
+def _places(found: Any, tables: Any, key: str = "") -> Iterator[str]:
+    """Yield the dotted keys at which tables hold this very object."""
+    if tables is found:
+        yield key
+    elif isinstance(tables, dict):
+        for name, inner in tables.items():
+            yield from _places(found, inner, f"{key}.{name}" if key else name)
+    elif isinstance(tables, list):
+        for i, inner in enumerate(tables):
+            yield from _places(found, inner, f"{key}[{i}]")
+
+
+def _wrong_table(
+    path: Path,
+    message: str,
+    tables: dict[str, Any],
+    kind: type[Document],
+    cause: BaseException | None,
+) -> FileProblem:
+    """Say what msgspec found in the words of the file: the dotted key, and a near miss."""
+    text, _, at = message.partition(" - at `$")
+    key = at.rstrip("`").lstrip(".").replace("[...]", "[*]")
+    if isinstance(cause, _Unread):
+        places = [*_places(cause.found, tables)]
+        return FileProblem(path, text, key=places[0] if len(places) == 1 else key)
+    unknown = re.search(r"contains unknown field `(.+)`", text)
+    missing = re.search(r"missing required field `(.+)`", text)
+    if unknown:
+        known = _known_keys(kind, key)
+        near = get_close_matches(unknown[1], known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+        text = f"unknown key{hint if known else ''}"
+    elif missing:
+        text = "is missing"
+    name = (unknown or missing or [None, ""])[1]
+    return FileProblem(path, text, key=".".join(part for part in (key, name) if part) or None)
+
+
+def _known_keys(kind: type[Document], key: str) -> list[str]:
+    """Return the keys that the table at a dotted key may have, where it has one type."""
+    table: Any = kind
+    for part in re.sub(r"\[.*?\]", "", key).split(".") if key else ():
+        fields = {f.encode_name: f.type for f in msgspec.structs.fields(table)}
+        inner = fields.get(part)
+        tables = _structs(inner)
+        if len(tables) != 1:
+            return []
+        table = tables[0]
+    return [f.encode_name for f in msgspec.structs.fields(table)]
+
+
+def _structs(hint: Any) -> list[type[Struct]]:
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return [hint]
+    return [table for inner in getattr(hint, "__args__", ()) for table in _structs(inner)]

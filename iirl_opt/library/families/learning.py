@@ -1,0 +1,167 @@
+"""The family ``learning``: a leader learns the reward by asking and telling, Algorithm 1 or other.
+
+The follower of the file answers for its true reward, which the learner never sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.library.learners import ALGORITHM_1, check_learner, make_learner
+from iirl_opt.library.problem import ModelProblem
+from iirl_opt.library.question import RunQuestion
+from iirl_opt.library.run import EpisodesRun, numbers_given
+from iirl_opt.library.schema import PolicyTable
+
+if TYPE_CHECKING:
+    from iirl_opt.commitment import Commitment
+    from iirl_opt.learn import Learner
+
+__all__ = ["LearningQuestion", "LearningRun"]
+
+
+class LearningQuestion(RunQuestion, tag="learning"):
+    """A leader learns the reward."""
+
+    policy_key = "first"
+
+    learner: str = ALGORITHM_1
+    episodes: int = 30
+    seed: int = 0
+    rewards: Literal["state", "joint"] | None = None
+    first: PolicyTable | None = None
+
+    def check(self, problem: ModelProblem) -> None:
+        """Refuse a learner that there is not."""
+        try:
+            check_learner(self.learner)
+        except InvalidArgument as error:
+            raise FileProblem(problem.path, str(error), key="question.learner") from None
+
+    def learn(self, problem: ModelProblem, **given: Any) -> LearningRun:
+        """Return the run; `episodes`, `seed` and `learner` may replace the file's own."""
+        problem.need_truth()
+        known = ("episodes", "seed", "learner")
+        return LearningRun(problem, self, numbers_given(problem, given, *known))
+
+
+class LearningRun(EpisodesRun):
+    """A learner plays the episodes of a file, from before the first one on."""
+
+    main_picture = "regret.png"
+
+    def __init__(
+        self, problem: ModelProblem, question: LearningQuestion, given: Mapping[str, Any]
+    ) -> None:
+        super().__init__(problem, given)
+        self.question = question
+        self.truth = problem.need_truth()
+        self.seed = int(given.get("seed", question.seed))
+        stated = question.rewards
+        self.joint = stated == "joint" or (stated is None and self.truth.ndim == 3)
+
+    @cached_property
+    def learner(self) -> Learner:
+        """The learner before the first episode."""
+        name = str(self.given.get("learner", self.question.learner))
+        game, first = self.problem.game, self.problem.policy
+        return make_learner(name, game, seed=self.seed, first=first, joint=self.joint)
+
+    @property
+    def total(self) -> int:
+        """The number of episodes."""
+        return int(self.given.get("episodes", self.question.episodes))
+
+    @cached_property
+    def optimum(self) -> Commitment:
+        """The best commitment for the true reward, found once."""
+        from iirl_opt.commitment import commit
+
+        return commit(self.problem.game, self.truth)
+
+    @property
+    def best(self) -> float:
+        """The value of the best commitment, as it is reported."""
+        return float(self.problem.game.start @ self.problem.reported(self.optimum.values))
+
+    def play(self) -> Iterator[Any]:
+        """Play the episodes against the file's follower."""
+        from iirl_opt.learn import interact
+
+        yield from interact(
+            self.learner,
+            self.truth,
+            self.total,
+            follower=self.problem.follower,
+            best=self.optimum.value,
+        )
+
+    def value(self, episode: Any) -> float:
+        """Return what an episode earned, as it is reported."""
+        return float(self.problem.game.start @ self.problem.reported(episode.values))
+
+    def facts(self, episode: Any) -> dict[str, float]:
+        """Return what the learner tells of itself, such as the rows of its feasible set."""
+        return dict(episode.learner.facts())
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """The numbers so far, by the names of ``[[expect]]`` tables."""
+        game = self.problem.game
+        influence = game.influence()
+        found = {
+            "states": float(game.n_states),
+            "leader_influence": influence[0],
+            "follower_influence": influence[1],
+            "optimal_value": self.best,
+            "episodes": float(len(self.episodes)),
+            **self.regret_quantities,
+        }
+        if self.episodes:
+            learner = self.episodes[-1].learner
+            found |= learner.facts()
+            known = getattr(learner, "known", None)
+            if known is not None:
+                found["truth_feasible"] = float(known.contains(self.truth))
+        return found
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """The regret of each episode."""
+        return {"regrets": self.regrets}
+
+    def document(self) -> dict[str, Any]:
+        """Return the result so far, ready for JSON."""
+        last = self.episodes[-1].learner if self.episodes else None
+        estimate = last.estimate() if last is not None and self.complete else None
+        return {
+            "seed": self.seed,
+            "complete": self.complete,
+            "quantities": self.quantities,
+            "episodes": self.records,
+            "reward": None if estimate is None else estimate.tolist(),
+        }
+
+    def draw(self, folder: Path) -> Iterator[Path]:
+        """Draw the regret, and in a maze what was played last."""
+        from iirl_opt import plot
+
+        yield from super().draw(folder)
+        if self.episodes and self.problem.grid is not None:
+            last = self.episodes[-1]
+            axes = plot.plot_maze(self.problem.grid, last.pi1, last.pi2)
+            axes.set_title(f"doors and moves of episode {last.number}", fontsize=10)
+            yield plot.save(axes, folder / "maze.png")
+
+    def draw_main(self, path: Path) -> Iterator[Path]:
+        """Draw the regret of each episode."""
+        from iirl_opt import plot
+
+        if self.episodes:
+            axes = plot.plot_regret(self.regrets)
+            axes.set_title(self.problem.title, fontsize=10)
+            yield plot.save(axes, path)
