@@ -4,7 +4,7 @@ A *family* is one class: the ``[question]`` table of its files, with the methods
 stands in a file of its own in `iirl_opt.library.families` and holds all that is particular to the
 family: keys, programs, quantities, and what the command prints and writes. There are two sorts:
 
-* `ProgramQuestion`, answered by programs: it has `solve`;
+* `ProgramQuestion`, answered by programs: it has `find`;
 * `RunQuestion`, answered by a run that may be watched and stopped: it has `learn`.
 
 What a question cannot do it refuses, so a family overrides what it can.
@@ -87,13 +87,13 @@ class ProgramQuestion(Question):
     """A question that programs answer; that one has no feasible point *is* an answer."""
 
     @abstractmethod
-    def solve(self, problem: ModelProblem) -> ModelAnswer:
+    def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return what the programs found."""
 
     def answer(self, problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
         """Return the answer, with the facts that all these families share; nothing is drawn."""
         try:
-            found = self.solve(problem)
+            found = self.find(problem)
         except Infeasible as nothing:
             return ModelAnswer({"infeasible": 1.0}, {"solved": solver_record(nothing.solved)})
         facts = {"states": float(problem.game.n_states), "infeasible": 0.0}

@@ -23,7 +23,7 @@ class AffineQuestion(ProgramQuestion, tag="affine_equivalence"):
     hypothesis: dict[str, Number] | None = None
     ask: Literal["explains", "verify"] = "explains"
 
-    def solve(self, problem: ModelProblem) -> ModelAnswer:
+    def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return what the file asks of its hypothesis."""
         return self.verify(problem) if self.ask == "verify" else self._explain(problem)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,6 @@ from iirl_opt.library.schema import (
     Table,
     UniformTable,
 )
-
-if TYPE_CHECKING:
-    from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 
 __all__ = ["BayesianQuestion", "PlayedRun", "PosteriorRun", "Settings"]
 
@@ -291,36 +288,6 @@ class Settings:
         with self.blaming("question"):
             yield from run
 
-    @cached_property
-    def learner(self) -> BayesianInteractiveIRL:
-        """The learner that plays the file's episodes."""
-        from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
-
-        question = self.question
-        return BayesianInteractiveIRL(
-            self.problem.game,
-            seed=self.number("seed"),
-            family=self.family,
-            reward_prior=self.reward_prior,
-            parameter_prior=self.parameter_prior,
-            proposals=self.number("proposals"),
-            thin=self.thin,
-            chains=self.number("chains"),
-            move=self.move,
-            choose=question.choose,
-            normalise=question.normalise,
-            fixed=question.fixed,
-            first=self.problem.policy,
-        )
-
-    @cached_property
-    def best(self) -> float:
-        """The value of the best commitment known for the true reward and the file's follower."""
-        from iirl_opt.learn.regrets import best_value
-
-        problem = self.problem
-        return best_value(problem.game, problem.need_truth(), problem.follower)
-
     @property
     def given(self) -> dict[str, int]:
         """What replaces the file's own numbers."""
@@ -448,10 +415,12 @@ class PlayedRun(_Drawn, EpisodesRun):
     A regret is the true value of what was played, whatever the chains did: it needs no verdict.
     """
 
-    @property
+    @cached_property
     def best(self) -> float:
-        """The value of the best commitment known."""
-        return self.settings.best
+        """The value of the best commitment known for the true reward and the file's follower."""
+        from iirl_opt.learn.regrets import best_value
+
+        return best_value(self.problem.game, self.problem.need_truth(), self.problem.follower)
 
     @property
     def title(self) -> str:
@@ -466,18 +435,34 @@ class PlayedRun(_Drawn, EpisodesRun):
 
     def play(self) -> Iterator[Any]:
         """Play the episodes, one at a time."""
+        from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
         from iirl_opt.learn.episodes import interact
 
-        sees_steps = self.settings.question.sees == "trajectory"
+        settings, question = self.settings, self.settings.question
+        learner = BayesianInteractiveIRL(
+            self.problem.game,
+            seed=settings.number("seed"),
+            family=settings.family,
+            reward_prior=settings.reward_prior,
+            parameter_prior=settings.parameter_prior,
+            proposals=settings.number("proposals"),
+            thin=settings.thin,
+            chains=settings.number("chains"),
+            move=settings.move,
+            choose=question.choose,
+            normalise=question.normalise,
+            fixed=question.fixed,
+            first=self.problem.policy,
+        )
         run = interact(
-            self.settings.learner,
+            learner,
             self.problem.need_truth(),
             self.total,
             follower=self.problem.follower,
-            min_length=MIN_LENGTH if sees_steps else None,
+            min_length=MIN_LENGTH if question.sees == "trajectory" else None,
             best=self.best,
         )
-        with self.settings.blaming("question"):
+        with settings.blaming("question"):
             yield from run
 
     def value(self, episode: Any) -> float:

@@ -105,7 +105,7 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
             raise FileProblem(problem.path, str(error), key="follower") from error
         return bilevel.program(problem.rows_on_measure(bilevel))
 
-    def solve(self, problem: ModelProblem) -> ModelAnswer:
+    def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return the commitment that the file asks for, or what there is to say of its own."""
         if self.ask == "dominance":
             return _dominance(self.asked(problem))

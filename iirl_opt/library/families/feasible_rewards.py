@@ -63,7 +63,7 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
         base = RewardSimplex() if self.domain == "simplex" else RewardBox(self.bound)
         return CutDomain(base, problem.rows)
 
-    def solve(self, problem: ModelProblem) -> ModelAnswer:
+    def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return what the file asks of the feasible rewards."""
         feasible = problem.feasible_rewards()
         domain, target = self.cut_domain(problem), problem.vector(self.target, "question.target")

@@ -26,7 +26,7 @@ class OccupancyQuestion(ProgramQuestion, tag="occupancy"):
         rows = problem.rows_on_measure(measure)
         return measure.problem(problem.need_truth(), subject_to=rows)
 
-    def solve(self, problem: ModelProblem) -> ModelAnswer:
+    def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return the value, whether two policies reach it, and the prices."""
         from iirl_opt.occupancy import OccupancyMeasure
 
