@@ -283,7 +283,7 @@ class Settings:
             chains=self.number("chains"),
             thin=self.thin,
             warmup=proposals // 4 if warmup is None else warmup,
-            seed=self.number("seed"),
+            rng=self.number("seed"),
         )
         with self.blaming("question"):
             yield from run
