@@ -83,7 +83,7 @@ def protocol_table(
             game, _ = iirl.random_game(n, 2, 2, rng=seed, concentration=concentration)
             truth = np.random.default_rng(seed).random(n)
             protocol = VerificationProtocol(game, truth)
-            while not protocol.finished and protocol.episode < 300:
+            while not protocol.finished() and protocol.episode < 300:
                 answer = iirl.OptimalFollower().respond(game, truth, protocol.ask())
                 protocol = protocol.tell(answer)
             table.append((n, seed, protocol))
@@ -103,9 +103,9 @@ def main() -> None:
     print("\nprotocol\nS  seed  episodes  width     verdict")
     table = protocol_table(given.seeds, given.concentration)
     for n, seed, protocol in table:
-        verdict = "stuck" if protocol.stuck else protocol.verdict.name.lower()
-        print(f"{n}  {seed:>4}  {protocol.episode:>8}  {protocol.reached:<8.2g}  {verdict}")
-    pinned = sum(protocol.verdict is Verdict.CONFIRMED for _, _, protocol in table)
+        verdict = "stuck" if protocol.stuck() else protocol.verdict().name.lower()
+        print(f"{n}  {seed:>4}  {protocol.episode:>8}  {protocol.reached():<8.2g}  {verdict}")
+    pinned = sum(protocol.verdict() is Verdict.CONFIRMED for _, _, protocol in table)
     print(f"\n{pinned} of {len(table)} pinned to 1e-6")
 
 

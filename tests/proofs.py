@@ -120,7 +120,7 @@ def a_violation(rng, scale, discount, floats):
     places = rng.permutation(6).tolist()
     for s, b in (divmod(place, 2) for place in places):
         try:
-            return violation(game, seen, -reward, s, b)
+            return violation(game, -reward, seen, s, b)
         except InvalidArgument:
             continue  # no better than what was played
     return None
@@ -129,13 +129,13 @@ def a_violation(rng, scale, discount, floats):
 def a_witness(rng, scale, discount, floats):
     game, reward = a_game(rng, discount, floats=floats), a_reward(rng, scale, floats=floats)
     seen = [observed(game, reward, rng) for _ in range(int(rng.integers(1, 3)))]
-    return witness(game, seen, reward, (reward.mean() - reward) / scale)
+    return witness(game, reward, seen, (reward.mean() - reward) / scale)
 
 
 def an_inclusion(rng, scale, discount, floats):
     game, reward = a_game(rng, discount, floats=floats), a_reward(rng, scale, floats=floats)
     seen = [observed(game, reward, rng) for _ in range(2)]
-    blank = witness(game, seen, reward, (reward.mean() - reward) / scale)
+    blank = witness(game, reward, seen, (reward.mean() - reward) / scale)
     rows = []
     for pi1, pi2 in zip(blank.pi1, blank.pi2, strict=True):
         units = [as_fractions(e) for e in np.eye(3)]
@@ -164,13 +164,13 @@ def environment(kind, rng, scale, discount, floats, **options):
 
 def a_class_inclusion(rng, scale, discount, floats):
     game, reward, seen = environment("ideal", rng, scale, discount, floats)
-    return class_inclusion(game, [seen], reward)
+    return class_inclusion(game, reward, [seen])
 
 
 def a_cone_inclusion(rng, scale, discount, floats):
     tan = float(rng.choice([1e-3, 0.1, 1.0]))
     game, reward, seen = environment("strict", rng, scale, discount, floats, epsilon=tan / 30)
-    return class_inclusion(game, [seen], reward, tan=tan)
+    return class_inclusion(game, reward, [seen], tan=tan)
 
 
 def an_angle_bound(rng, scale, discount, floats):

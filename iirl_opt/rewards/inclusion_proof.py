@@ -90,7 +90,7 @@ def inclusion(
     if tan is not None and reward is None:
         raise InvalidArgument("tan", f"is {tan} without a reward", "None beside half-spaces", tan)
     if reward is not None:
-        return class_inclusion(game, observations, reward, tan=tan, multipliers=multipliers)
+        return class_inclusion(game, reward, observations, tan=tan, multipliers=multipliers)
     instance = Instance.of(game)
     n_states, n_a, n_b = instance.shape
     if not isinstance(halfspaces, SparseRows):
@@ -127,8 +127,8 @@ def _balanced(h: Vector) -> Vector:
 )
 def class_inclusion(
     game: TwoAgentMDP,
-    observations: Sequence[Observation],
     reward: ArrayLike,
+    observations: Sequence[Observation],
     *,
     tan: Any = None,
     multipliers: Iterable[ArrayLike] | None = None,

@@ -41,12 +41,12 @@ LOST = Fraction(1, 10**5)
 
 
 @checked(
-    game=GAME, observation=is_a(Observation), state=whole(0), action=whole(0), episode=whole(0)
+    game=GAME, observation=is_a(Observation), state=whole(0), action=whole(0), episode=whole(1)
 )
 def violation(
     game: TwoAgentMDP,
-    observation: Observation,
     reward: ArrayLike,
+    observation: Observation,
     state: int,
     action: int,
     *,
@@ -103,8 +103,8 @@ def violation(
 )
 def witness(
     game: TwoAgentMDP,
-    observations: Sequence[Observation],
     reward: ArrayLike,
+    observations: Sequence[Observation],
     halfspace: ArrayLike,
 ) -> Witness:
     """Return the proof that a reward explains all observations and lies outside a half-space.

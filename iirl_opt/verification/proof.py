@@ -55,7 +55,7 @@ def _violation(report: VerificationReport) -> Certificate:
     assert found is not None
     s = environment.mdp.states.index(found.state)
     b = environment.mdp.actions.index(found.action)
-    return violation(environment.game, report.observation, report.exact.numbers, s, b)
+    return violation(environment.game, report.exact.numbers, report.observation, s, b)
 
 
 def _witness(report: VerificationReport) -> Certificate:
@@ -65,7 +65,7 @@ def _witness(report: VerificationReport) -> Certificate:
         raise NotCertified("the verdict inconclusive", reason)
     environment = report.environment
     outside = next(h for h in class_rows(environment.exact) if h @ other < 0)
-    return witness(environment.game, [report.observation], other, outside)
+    return witness(environment.game, other, [report.observation], outside)
 
 
 def _inclusion(report: VerificationReport) -> Certificate:
@@ -81,4 +81,4 @@ def _inclusion(report: VerificationReport) -> Certificate:
     for y, row, h in proofs:
         at = int(np.argmax(abs(row)))
         multipliers.append(y * (h[at] / row[at]))
-    return class_inclusion(environment.game, [seen], exact, multipliers=multipliers)
+    return class_inclusion(environment.game, exact, [seen], multipliers=multipliers)

@@ -91,10 +91,10 @@ class VerificationProtocol:
     >>> import iirl_opt as iirl
     >>> game, truth = iirl.random_game(3, 2, 2, rng=0)
     >>> protocol = VerificationProtocol(game, truth)
-    >>> while not protocol.finished:
+    >>> while not protocol.finished():
     ...     pi1 = protocol.ask()
     ...     protocol = protocol.tell(iirl.OptimalFollower().respond(game, truth, pi1))
-    >>> protocol.verdict.name
+    >>> protocol.verdict().name
     'CONFIRMED'
     """
 
@@ -156,9 +156,11 @@ class VerificationProtocol:
             return None
         return worst._replace(slack=float(as_reals(Fraction(worst.slack) * self._exact.spread)))
 
-    @cached_property
     def reached(self) -> float:
-        """The distance from the class that a feasible reward can have, as measured by `width`."""
+        """Return the distance from the class that a feasible reward can have, measured as `width`.
+
+        **Cost** 2 S − 3 LPs, once.
+        """
         return self._widest[0]
 
     @cached_property
@@ -190,22 +192,19 @@ class VerificationProtocol:
         best = int(leads.argmin())
         return best if leads[best] < -self._gap / 10 else None
 
-    @property
     def finished(self) -> bool:
-        """Whether there is nothing more to ask."""
-        return self.verdict is not Verdict.INCONCLUSIVE or self._best is None
+        """Return whether there is nothing more to ask."""
+        return self.verdict() is not Verdict.INCONCLUSIVE or self._best is None
 
-    @property
     def stuck(self) -> bool:
-        """Whether it ended without a verdict: no commitment found tells the rest apart."""
-        return self.finished and self.verdict is Verdict.INCONCLUSIVE
+        """Return whether it ended without a verdict: no commitment found tells the rest apart."""
+        return self.finished() and self.verdict() is Verdict.INCONCLUSIVE
 
-    @property
     def verdict(self) -> Verdict:
-        """Confirmed within `reached`, refuted, or inconclusive: so far, or for good if `stuck`."""
+        """Return confirmed within `reached`, refuted, or inconclusive: for good if `stuck`."""
         if self.violation is not None:
             return Verdict.REFUTED
-        return Verdict.CONFIRMED if self.reached <= self.width else Verdict.INCONCLUSIVE
+        return Verdict.CONFIRMED if self.reached() <= self.width else Verdict.INCONCLUSIVE
 
     def identification(self) -> Identification:
         """Return how much is known of the reward so far, as `identify` does."""
@@ -221,8 +220,8 @@ class VerificationProtocol:
 
         **Cost** 2 S − 3 LPs; the first time the search, arithmetic.
         """
-        if self.finished:
-            end = "stuck" if self.stuck else self.verdict.name.lower()
+        if self.finished():
+            end = "stuck" if self.stuck() else self.verdict().name.lower()
             raise InvalidArgument("protocol", f"is finished: {end}", "one that is not", self)
         assert self._best is not None
         return self._left[self._best].pi1
@@ -245,9 +244,10 @@ class VerificationProtocol:
             left = tuple(probe for i, probe in enumerate(left) if i != self._best)
         return replace(self, feasible=self.known.observe(pi1, response), _probes=left)
 
-    def __str__(self) -> str:
-        end = "stuck" if self.stuck else self.verdict.name.lower()
-        return f"{end} after {self.episode} episodes: width {self.reached:.3g}"
+    def summary(self) -> str:
+        """Return how it stands, in one line."""
+        end = "stuck" if self.stuck() else self.verdict().name.lower()
+        return f"{end} after {self.episode} episodes: width {self.reached():.3g}"
 
 
 def _search_segment(

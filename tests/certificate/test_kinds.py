@@ -133,7 +133,7 @@ def test_a_cone_that_is_narrower_than_the_proof_is_widened():
     """A reward of tangent 2e-7 explains the answer: 1e-10 is false."""
     env = iirl.strict_environment([0, 1, 1, 2], 0.9, 1e-7)
     seen = [iirl.observe(env.game, np.ones((4, 1)), [[1, 0]] * 4)]
-    found = class_inclusion(env.game, seen, [0, 1, 1, 2], tan=1e-10)
+    found = class_inclusion(env.game, [0, 1, 1, 2], seen, tan=1e-10)
     assert 2e-7 < found.tan < 2e-6
     assert found.check()
     for tan in (Fraction(1, 10**10), Fraction(19, 10**8)):

@@ -100,11 +100,11 @@ def test_a_witness_may_be_a_joint_reward():
     rng, game, _ = a_problem(2)
     reward = rng.integers(-5, 6, (4, 2, 2)).astype(float)
     seen = [observed(game, reward, rng) for _ in range(2)]
-    found = witness(game, seen, reward, -np.sign(reward))
+    found = witness(game, reward, seen, -np.sign(reward))
     assert found.check()
     assert found.loss == 0
     assert found.margin == np.abs(reward).sum()
-    assert witness(game, [], reward, -np.sign(reward)).check()
+    assert witness(game, reward, [], -np.sign(reward)).check()
 
 
 @given(seed=SEEDS, episodes=st.integers(1, 3))
@@ -117,7 +117,7 @@ def test_witnesses_from_a_solver_are_repaired(seed, episodes):
     for h in class_halfspaces(reward):
         found = feasible.maximise(-as_reals(h), domain=iirl.RewardBox())
         if found.solved.value > 1e-3:
-            proof = witness(game, seen, found.reward, h)
+            proof = witness(game, found.reward, seen, h)
             assert proof.check().reasons == ()
             assert proof.loss == 0
             return
@@ -150,7 +150,7 @@ def test_noisy_multipliers_of_an_ideal_environment_are_repaired(seed):
     noisy = np.zeros((4, 1, 4, 2))
     noisy[range(4), 0, range(4), 1] = 1 + 1e-8 * rng.normal(size=4)
     for multipliers in (None, noisy):
-        found = class_inclusion(game, [seen], reward, multipliers=multipliers)
+        found = class_inclusion(game, reward, [seen], multipliers=multipliers)
         assert found.check().reasons == ()
         assert found.tan == 0
 
@@ -158,7 +158,7 @@ def test_noisy_multipliers_of_an_ideal_environment_are_repaired(seed):
 def test_a_class_that_floats_only_nearly_show_is_an_angle():
     rng = np.random.default_rng(0)
     game, reward, seen = environment("ideal", rng, 1.0, 0.9, True)
-    found = class_inclusion(game, [seen], reward)
+    found = class_inclusion(game, reward, [seen])
     assert found.check().reasons == ()
     assert 0 < found.tan < Fraction(1, 10**12)
     assert "has a tangent of at most" in found.claim
@@ -168,7 +168,7 @@ def test_a_class_that_floats_only_nearly_show_is_an_angle():
 def test_a_constant_hypothesis_is_a_class_too(seed):
     env = iirl.ideal_environment([2, 2, 2], 0.9)
     seen = iirl.observe(env.game, np.ones((3, 1)), [[1, 0]] * 3)
-    found = class_inclusion(env.game, [seen], [2.0, 2.0, 2.0])
+    found = class_inclusion(env.game, [2.0, 2.0, 2.0], [seen])
     assert found.check().reasons == ()
     assert found.claim.endswith("is constant")
 
@@ -218,17 +218,17 @@ def test_what_the_numbers_do_not_say_is_refused():
     with pytest.raises(InvalidArgument, match="halfspaces have width 3"):
         inclusion(game, [seen], [[1, 0, -1]])
     with pytest.raises(InvalidArgument, match="multipliers are 1 of"):
-        class_inclusion(game, [seen], reward, multipliers=[np.zeros((1, 4, 2))])
+        class_inclusion(game, reward, [seen], multipliers=[np.zeros((1, 4, 2))])
     with pytest.raises(InvalidArgument, match="is not all that explains"):
-        class_inclusion(game, [], reward)
+        class_inclusion(game, reward, [])
     with pytest.raises(InvalidArgument, match="explains the response"):
-        violation(game, seen, reward, 0, 1)
+        violation(game, reward, seen, 0, 1)
     with pytest.raises(InvalidArgument, match="state is -1"):
-        violation(game, seen, reward, -1, 1)
+        violation(game, reward, seen, -1, 1)
     with pytest.raises(InvalidArgument, match="is no witness"):
-        witness(game, [seen], -reward, reward)
+        witness(game, -reward, [seen], reward)
     with pytest.raises(InvalidArgument, match="halfspace has shape"):
-        witness(game, [seen], reward, [1.0])
+        witness(game, reward, [seen], [1.0])
     first, second = np.eye(2)[[0] * 4], np.eye(2)[[1] * 4]
     leader = np.ones((4, 1))
     with pytest.raises(InvalidPolicy, match="no improvement"):
@@ -298,8 +298,8 @@ def test_certificates_on_maze_maker_check_within_seconds():
     )
     first = iirl.FeasibleRewards(game).add(seen).violations(-truth)[0]
     state, action = game.states.index(first.state), game.follower_actions.index(first.action)
-    against = violation(game, seen, -truth, state, action)
-    beyond = witness(game, [seen], truth, [*class_halfspaces(-truth)][-1])
+    against = violation(game, -truth, seen, state, action)
+    beyond = witness(game, truth, [seen], [*class_halfspaces(-truth)][-1])
     assert beyond.loss <= Fraction(1, 2**100)
     for certificate in (proof, against, beyond):
         again = Certificate.from_json(certificate.to_json())
@@ -312,7 +312,7 @@ def test_a_class_inclusion_of_many_states_is_exact():
     env = iirl.ideal_environment(reward, "9/10")
     seen = iirl.observe(env.game, np.ones((n, 1)), np.eye(2)[[0] * n])
     multipliers = (np.eye(1, n * 2, 2 * s + 1).reshape(1, n, 2) for s in range(n))
-    found = class_inclusion(env.game, [seen], reward, multipliers=multipliers)
+    found = class_inclusion(env.game, reward, [seen], multipliers=multipliers)
     assert found.on_gaps.data.size == n
     assert found.tan == 0
     assert found.check().reasons == ()

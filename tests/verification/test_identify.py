@@ -40,7 +40,7 @@ def random_reward(n, seed):
 def play(protocol, truth, ties="first", most=300):
     """Ask a follower with a true reward until the protocol is finished."""
     follower = OptimalFollower(ties, seed=0)
-    while not protocol.finished and protocol.episode < most:
+    while not protocol.finished() and protocol.episode < most:
         protocol = protocol.tell(follower.respond(protocol.game, truth, protocol.ask()))
     return protocol
 
@@ -133,8 +133,8 @@ def test_a_true_hypothesis_is_pinned_where_the_game_can_tell(n, seed):
     game, _ = random_game(n, 2, 2, rng=seed)
     truth = np.random.default_rng(seed).random(n)
     protocol = play(VerificationProtocol(game, truth, pairs=30), 5 * truth + 2)
-    assert protocol.verdict is CONFIRMED
-    assert not protocol.stuck
+    assert protocol.verdict() is CONFIRMED
+    assert not protocol.stuck()
     assert protocol.episode == len(protocol.history) <= 300
     # A second computation on the dense rows: rewards that explain all are within the width.
     free, tied = protocol.known.explicit_rows()
@@ -160,8 +160,8 @@ def test_a_true_hypothesis_is_never_refuted(n, seed, ties):
     game, _ = random_game(n, 2, 2, rng=seed)
     truth = np.random.default_rng(seed).random(n)
     protocol = play(VerificationProtocol(game, truth, pairs=10), truth, ties)
-    assert protocol.verdict is not REFUTED
-    assert protocol.stuck == (protocol.verdict is INCONCLUSIVE)
+    assert protocol.verdict() is not REFUTED
+    assert protocol.stuck() == (protocol.verdict() is INCONCLUSIVE)
 
 
 @share(0.4)
@@ -173,8 +173,8 @@ def test_another_reward_is_never_confirmed(n, seed, kind):
     guess = [-truth, truth + 1e-2 * rng.normal(size=n), rng.random(n)][kind]
     protocol = play(VerificationProtocol(game, guess, pairs=10), truth)
     if affine_distance(truth, guess) > 1e-3:
-        assert protocol.verdict is not CONFIRMED
-    if protocol.verdict is REFUTED:
+        assert protocol.verdict() is not CONFIRMED
+    if protocol.verdict() is REFUTED:
         assert protocol.violation.slack > 0
         assert not protocol.known.contains(guess)
         assert protocol.known.contains(truth)
@@ -184,8 +184,8 @@ def test_a_follower_that_nothing_moves_leaves_it_stuck_and_it_says_so():
     game, _ = random_game(3, 2, 2, rng=1)
     truth = np.random.default_rng(1).random(3)
     protocol = play(VerificationProtocol(game, truth, pairs=30), truth)
-    assert protocol.stuck
-    assert str(protocol).startswith("stuck after")
+    assert protocol.stuck()
+    assert protocol.summary().startswith("stuck after")
     with pytest.raises(InvalidArgument, match="finished: stuck"):
         protocol.ask()
 
@@ -194,7 +194,7 @@ def test_a_follower_without_influence_tells_nothing():
     kernel = np.random.default_rng(0).dirichlet(np.ones(3), (3, 2, 1))
     game = TwoAgentMDP(np.repeat(kernel, 2, axis=2), 0.9)
     protocol = VerificationProtocol(game, [0.0, 1.0, 3.0], pairs=5)
-    assert protocol.stuck
+    assert protocol.stuck()
     assert protocol.episode == 0
 
 
@@ -202,14 +202,14 @@ def test_when_every_commitment_found_is_asked_it_ends():
     game, _ = random_game(6, 2, 2, rng=4)
     truth = np.random.default_rng(4).random(6)
     protocol = play(VerificationProtocol(game, truth, pairs=1), truth)
-    assert protocol.stuck
+    assert protocol.stuck()
     assert protocol.episode >= 1
     assert protocol.known.contains(truth)
 
 
 def test_without_a_future_nothing_is_told():
     game = TwoAgentMDP(random_game(3, 2, 2, rng=0)[0].kernel, 0)
-    assert VerificationProtocol(game, [0.0, 1.0, 3.0], pairs=5).stuck
+    assert VerificationProtocol(game, [0.0, 1.0, 3.0], pairs=5).stuck()
 
 
 def test_the_protocol_is_frozen_and_repeatable():
@@ -232,8 +232,8 @@ def test_what_is_known_already_counts():
     game, truth = random_game(3, 2, 2, rng=0)
     done = play(VerificationProtocol(game, truth, pairs=20), truth)
     again = VerificationProtocol(game, truth, feasible=done.known)
-    assert again.finished
-    assert again.verdict is CONFIRMED
+    assert again.finished()
+    assert again.verdict() is CONFIRMED
 
 
 @pytest.mark.parametrize("bad", [{"width": 0}, {"pairs": 0}, {"resolution": -1.0}])

@@ -96,8 +96,8 @@ def test_nor_do_programs_that_measure_against_it(case):
     feasible = FeasibleRewards(game).observe(pi1, response)
     assert identify(feasible, write(r)) == identify(feasible, r)
     one, two = (VerificationProtocol(game, x, pairs=3) for x in (r, write(r)))
-    assert two.verdict == one.verdict
-    if not one.finished:
+    assert two.verdict() == one.verdict()
+    if not one.finished():
         np.testing.assert_array_equal(two.ask(), one.ask())
 
 
