@@ -1,6 +1,6 @@
 """Learn actively: Algorithm 1 keeps losing; mixtures that are worth their cost end that.
 
-On each of five games both begin with the same commitment. The active learner pays for information
+On each of two games both begin with the same commitment. The active learner pays for information
 in the first episodes. On a small game a certificate bounds what its commitment can lose under any
 reward that explains the answers, the true one included, and ends exploration.
 """
@@ -10,8 +10,8 @@ import numpy as np
 import iirl_opt as iirl
 
 late = {"Algorithm 1": [], "active": []}
-for seed in range(5):
-    game, truth = iirl.random_game(30, 3, 3, rng=seed)
+for seed in range(2):
+    game, truth = iirl.random_game(20, 3, 3, rng=seed)
     best = iirl.commit(game, truth).value
     learners = {
         "Algorithm 1": iirl.InteractiveIRL(game, seed=seed),

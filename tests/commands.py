@@ -15,7 +15,7 @@ from iirl_opt.cli.app import run
 
 RUN = (sys.executable, "-m", "iirl_opt")
 
-LONGEST = 120.0
+LONGEST = 240.0
 """Seconds after which a test stops waiting for a process: no promise, an end."""
 
 

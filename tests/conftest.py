@@ -14,7 +14,7 @@ pytest_plugins = ["cost"]
 
 settings.register_profile(
     "quick",
-    max_examples=25,
+    max_examples=15,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import matplotlib.figure
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iirl_opt import files, game, maze_maker, plot
@@ -118,7 +118,7 @@ def test_any_name_that_a_file_may_have_will_do(
     try:
         path.write_text("")
     except OSError:
-        return  # dots alone, or too long
+        assume(False)  # dots alone, or too long
     assert write_text(path, "new").read_text() == "new"
     assert contents(path.parent) == {name: b"new"}
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import edited, tightened
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 
@@ -266,7 +266,7 @@ def library_says(text):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@share(0.12)
+@share(0.2)
 @given(
     seed=st.integers(0, 10**6),
     scale=st.sampled_from(SCALES),
@@ -276,9 +276,8 @@ def library_says(text):
 def test_both_checkers_say_the_same(kind, seed, scale, discount, floats):
     rng = np.random.default_rng(seed)
     first = honest(kind, seed, scale, discount, floats=floats)
-    for c in (first, first and loosened(first)):
-        if c is None:  # a degenerate instance
-            continue
+    assume(first is not None)  # a degenerate instance
+    for c in filter(None, (first, loosened(first))):
         assert recheck.check(c.to_json()) == c.claim
         strong = tightened(c, rng)
         texts = [edited(c, rng) for _ in range(4)]

@@ -81,7 +81,7 @@ def test_epsilon_is_uniform_without_data():
 # Calibration (Talts et al. 2018): the truth's rank among draws is uniform
 
 
-def ranks(move, thin, prior_draw, n_data=200, n_draws=19):
+def ranks(move, thin, prior_draw, n_data=100, n_draws=19):
     """Ranks of two rewards and of β for data sets simulated from the prior."""
     found = []
     game, _ = random_game(3, 2, 2, rng=5)

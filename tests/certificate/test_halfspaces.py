@@ -40,8 +40,8 @@ def test_rewards_in_the_cone_are_within_its_angle(seed: int, n: int, tan: Fracti
     w = (r - r.mean()) / np.linalg.norm(r - r.mean())
     for goal in rng.normal(size=(10, n)):
         found = linprog(goal, -rows, np.zeros(len(rows)), [w, np.ones(n)], [1, 0], (None, None))
-        if found.status == 0:
-            assert np.linalg.norm(found.x - w) <= float(tan) * (1 + 1e-6)
+        assert found.status == 0
+        assert np.linalg.norm(found.x - w) <= float(tan) * (1 + 1e-6)
 
 
 def test_half_spaces_of_what_has_no_direction_are_refused() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import edited, leaves, other, rewritten, sealed, tightened
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 from truth import is_true
@@ -38,8 +38,7 @@ FEWER = share(1 / 3)
 )
 def test_honest_claims_pass_at_every_scale_and_discount(kind, seed, scale, discount, floats):
     certificate = honest(kind, seed, scale, discount, floats=floats)
-    if certificate is None:  # a few constrained programs and sums of rows are degenerate
-        return
+    assume(certificate is not None)  # a few constrained programs and sums of rows are degenerate
     assert certificate.check().reasons == ()
     assert is_true(certificate)
     loose = loosened(certificate)
@@ -53,9 +52,8 @@ def test_no_false_claim_passes(kind, data):
     rng = np.random.default_rng(data.draw(SEEDS))
     place = [data.draw(st.sampled_from(options)) for options in (SCALES, DISCOUNTS)]
     first = honest(kind, data.draw(SEEDS), *place, floats=data.draw(st.booleans()))
-    for c in (first, first and loosened(first)):
-        if c is None:
-            continue
+    assume(first is not None)
+    for c in filter(None, (first, loosened(first))):
         strong = tightened(c, rng)
         assert strong is None or not strong.check(), strong.claim
         text = edited(c, rng)
@@ -75,7 +73,7 @@ def test_some_edit_of_every_field_fails(kind):
     for path in leaves(body):
         key = path[:2] if path[0] == "instance" else path[:1]
         tried = fields.setdefault(key, [])
-        for _ in range(8 if len(tried) < 64 and all(tried) else 0):
+        for _ in range(4 if len(tried) < 64 and all(tried) else 0):
             changed = json.loads(certificate.to_json())
             where = changed
             for step in path[:-1]:
@@ -103,9 +101,8 @@ def test_some_edit_of_every_field_fails(kind):
 @given(seed=SEEDS, power=st.sampled_from([-40, -7, 13, 40]))
 def test_scaling_by_a_power_of_two_changes_nothing(kind, seed, power):
     one, scaled = (honest(kind, seed, 2.0**k, 0.9, floats=True) for k in (0, power))
-    if one is None or scaled is None:
-        assert one is scaled
-        return
+    assert (one is None) == (scaled is None)
+    assume(one is not None)
     assert scaled.check()
     by_reward = {"lower", "upper", "gain", "advantage", "margin"}
     for name, form in one.forms.items():

@@ -129,7 +129,7 @@ def test_after_explore_episodes_it_is_greedy_for_good():
 
 def test_it_ends_far_below_algorithm_1():
     late = np.zeros(2)
-    for seed, ties in enumerate(["first", "last", "mix", "random"]):
+    for seed, ties in enumerate(["first", "mix"]):
         game, truth = random_game(12, 2, 3, seed)
         best = commit(game, truth).value
         for i, learner in enumerate((ActiveIRL(game, seed=seed), InteractiveIRL(game, seed=seed))):

@@ -276,6 +276,7 @@ def test_a_half_space_is_proved_or_has_a_witness_on_any_game(n, episodes, seed):
     found = prove_inclusion(feasible, h)
     if found:
         assert found.residual <= 1e-6
+        assert found.halfspaces @ truth >= -1e-6
         for x in rng.normal(size=(50, n)):
             if (free @ x >= 0).all() and (np.abs(tied @ x) <= 1e-12).all():
                 assert found.halfspaces @ x >= -1e-6
