@@ -5,7 +5,7 @@ was seen, which can be nearly the whole prior. So a start is
 
 1. a draw from the priors, the first of a hundred at which the density is positive;
 2. else a reward under which all that was seen is optimal, by a linear program
-   (`iirl_opt.rewards.explain`), moved towards draws from a prior that is zero there;
+   (`iirl_opt.rewards.explanation`), moved towards draws from a prior that is zero there;
 3. else an error: `InvalidObservation` where it is proved that no reward explains what was seen but
    a set of no volume, over which no posterior has a density; `InvalidArgument` where the search
    merely ended.
@@ -25,7 +25,7 @@ from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 
 if TYPE_CHECKING:
-    from iirl_opt.rewards.explain import Explanation, Seen
+    from iirl_opt.rewards.explanation import Explanation, Seen
 
 __all__ = ["StartSearch"]
 
@@ -110,7 +110,7 @@ class StartSearch:
 
     @cached_property
     def _explanation(self) -> Explanation | None:
-        from iirl_opt.rewards.explain import find_explanation
+        from iirl_opt.rewards.explanation import find_explanation
 
         seen = list(self._seen())
         if not seen:
@@ -142,7 +142,7 @@ class StartSearch:
         )
 
     def _seen(self) -> Iterator[Seen]:
-        from iirl_opt.rewards.explain import Seen
+        from iirl_opt.rewards.explanation import Seen
 
         evidence = self.posterior.evidence
         for pi1, counts in zip(evidence.commitments, evidence.counts, strict=True):

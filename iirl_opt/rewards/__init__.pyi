@@ -14,25 +14,19 @@ from .centre import (
     analytic_centre as analytic_centre,
 )
 from .domains import (
-    Ball as Ball,
-)
-from .domains import (
     RewardBox as RewardBox,
 )
 from .domains import (
     RewardSimplex as RewardSimplex,
 )
-from .domains import (
-    RewardSolution as RewardSolution,
-)
-from .feasible import (
+from .explicit_rows import (
     DistinctRows as DistinctRows,
 )
 from .feasible import (
     FeasibleRewards as FeasibleRewards,
 )
-from .feasible import (
-    ViolatedRow as ViolatedRow,
+from .geometry import (
+    Ball as Ball,
 )
 from .inclusion_proof import (
     class_inclusion as class_inclusion,
@@ -60,6 +54,12 @@ from .response_proof import (
 )
 from .response_proof import (
     witness as witness,
+)
+from .sets import (
+    RewardSolution as RewardSolution,
+)
+from .slack import (
+    ViolatedRow as ViolatedRow,
 )
 
 __all__ = [

@@ -47,7 +47,8 @@ from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import policy_iteration
-from iirl_opt.rewards.feasible import ZERO, FeasibleRewards
+from iirl_opt.rewards.feasible import FeasibleRewards
+from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import HiGHS, LiveProgram, Status
 
 __all__ = ["Ceiling", "Play", "Polytope", "Programs", "excess", "known_rows", "linear_values"]

@@ -32,6 +32,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.rewards.explicit_rows import first_of_equals
 
 __all__ = ["Centre", "analytic_centre", "unit_rows"]
 
@@ -152,10 +153,7 @@ def unit_rows(rows: ArrayLike) -> Array:
     norms = np.linalg.norm(centred, axis=1)
     kept = norms > ZERO * np.abs(given).max(axis=1, initial=0.0)
     unit = centred[kept] / norms[kept, None]
-    # Equal rows have equal products with a random vector, and almost surely only they have.
-    probe = np.random.default_rng(0).standard_normal((unit.shape[1], 2))
-    _, first = np.unique(np.round(unit @ probe, 10), axis=0, return_index=True)
-    return np.asarray(unit[np.sort(first)])
+    return np.asarray(unit[first_of_equals(unit, digits=10)])
 
 
 @checked(

@@ -1,11 +1,7 @@
 """Feasible rewards by cuts: the explicit rows of Corollary 1, added where they are violated.
 
-Eliminating the values from the rows of an episode gives half-spaces of rewards alone,
-
-    G_t r ≥ 0   with   G_t = γ D_t (I − γ P_t)^{-1},   D_t the rows P_t − P_{t,b}
-
-one a state and action (and equations for tied actions). They are dense and there are thousands, but
-at a vertex only as many bind as there are states. So a program starts with the domain alone, looks
+Explicit rows (`iirl_opt.rewards.explicit_rows`) are dense and there are thousands, but at a vertex
+only as many bind as there are states. So a program starts with the domain alone, looks
 for violated rows by one product ``G r``, adds the worst and is solved again, until no row is
 violated (Kelley 1960). Rows that have long stopped to bind are dropped on the way.
 
@@ -14,33 +10,29 @@ size of the number of states however many rows have been added, and the primal s
 on from it. Where the chain ``I − γ P_t`` mixes, as in random games, this is many times faster than
 the sparse lifted program; where it is local, as in mazes, the lifted program wins (`prefers_cuts`).
 
-Where rows may be violated at a price (`iirl_opt.rewards.soft`), their multipliers are at most that
+Where rows may be violated at a price (`iirl_opt.rewards.price`), their multipliers are at most that
 price: a bound on the columns of the dual, and nothing else changes.
 
-An answer is that of the lifted program: values ``V_t = (I − γ P_t)^{-1} r`` and multipliers are
-made from it by arithmetic, and its residuals are those of the lifted rows.
+What is found is made an answer of the lifted program in `iirl_opt.rewards.cut_search`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
 
 from iirl_opt.errors import SolverProblem
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.solver import HiGHS, LiveProgram, Residuals, Solved, Status
+from iirl_opt.rewards.explicit_rows import Block
+from iirl_opt.solver import HiGHS, LiveProgram
 from iirl_opt.solver.linear import LinearProgram, column_bounds
-from iirl_opt.solver.program import Program
 
-__all__ = ["Block", "CutProgram", "Point", "lift", "prefers_cuts"]
+__all__ = ["CutProgram", "Point", "prefers_cuts"]
 
 Array = NDArray[np.float64]
 
@@ -53,71 +45,9 @@ LEAST = 400
 # Dropped rows may come back; from this round on none is dropped, so that there is an end.
 PATIENCE = 100
 
-# Answers of the lifted program with larger relative residuals are none.
-ACCEPTED = 1e-6
-
 # Cuts win where the factors of I − γP fill at least this share of a square matrix, or where the
 # game is small; beyond LARGE states the dense rows do not pay.
 FILL, SMALL, LARGE = 0.2, 40, 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The rows of one episode for state rewards: lifted ones, and the explicit ones made of them.
-
-    Parameters
-    ----------
-    flow : ``I − γP_t``, shape (S, S).
-    free, tied : lifted rows on V_t, shapes (m, S) and (k, S): at least zero, and zero.
-    """
-
-    flow: Matrix
-    free: Matrix
-    tied: Matrix
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return int(self.free.shape[0] + self.tied.shape[0])
-
-    def __getstate__(self) -> dict[str, Matrix]:
-        """Return what a copy needs: factors cannot be copied, and are made again."""
-        return {"flow": self.flow, "free": self.free, "tied": self.tied}
-
-    @cached_property
-    def splu(self) -> Any:
-        """The sparse factors of I − γP_t."""
-        return splu(sp.csc_array(self.flow))
-
-    @property
-    def fill(self) -> float:
-        """How much of a square matrix the factors fill, about 1 when they are dense."""
-        return float(self.splu.nnz / self.flow.shape[0] ** 2)
-
-    @cached_property
-    def lifted(self) -> Matrix:
-        """The lifted rows, free ones first, shape (m + k, S)."""
-        return sp.vstack([self.free, self.tied], format="csr")
-
-    @cached_property
-    def _explicit(self) -> tuple[Array, Array]:
-        dense = np.ascontiguousarray(self.lifted.toarray().T)
-        rows = np.ascontiguousarray(self.splu.solve(dense, trans="T").T)
-        size = np.abs(rows).max(axis=1)
-        rows /= size[:, None]
-        return rows, size
-
-    @property
-    def rows(self) -> Array:
-        """The explicit rows, scaled to a largest entry of one, shape (m + k, S).
-
-        **Cost** arithmetic, once an episode: a factorisation and a solve a row.
-        """
-        return self._explicit[0]
-
-    @property
-    def size(self) -> Array:
-        """What the explicit rows of the lifted ones were divided by, shape (m + k,)."""
-        return self._explicit[1]
 
 
 def prefers_cuts(blocks: Sequence[Block]) -> bool:
@@ -262,8 +192,8 @@ class CutProgram:
                 solved = self._live.solve()
                 iterations += solved.iterations
                 x, y = solved.duals["rows"], solved.primal["x"]
-                slack = self._rows @ x[self.reward]
-                wrong = np.where(self._tied, np.abs(slack), -slack)
+                margin = self._rows @ x[self.reward]
+                wrong = np.where(self._tied, np.abs(margin), -margin)
                 wrong[self._inside] = 0.0
                 new = np.flatnonzero(wrong > VIOLATED * max(1.0, float(np.abs(x).max(initial=0.0))))
                 if not new.size:
@@ -272,7 +202,7 @@ class CutProgram:
                 if limit is not None and time.perf_counter() - began > limit:
                     return None
                 if self._inside.size > 2 * n and turn < PATIENCE:
-                    self._drop(slack, y)
+                    self._drop(margin, y)
                 batch = max(n, LEAST)
                 if new.size > batch:
                     new = new[np.argpartition(-wrong[new], batch)[:batch]]
@@ -307,9 +237,9 @@ class CutProgram:
         self._live.add_columns(np.zeros(which.size), columns, lower, upper)
         self._inside = np.concatenate([self._inside, which])
 
-    def _drop(self, slack: Array, y: Array) -> None:
+    def _drop(self, margin: Array, y: Array) -> None:
         """Drop the rows that are furthest from binding, down to twice the number of states."""
-        away = np.where(self._tied[self._inside], 0.0, slack[self._inside])
+        away = np.where(self._tied[self._inside], 0.0, margin[self._inside])
         away[y[self._sides.owner.size :] != 0] = 0.0
         order = np.argsort(-away, kind="stable")[: self._inside.size - 2 * self._cost.size]
         gone = np.sort(order[away[order] > VIOLATED])
@@ -330,143 +260,3 @@ class CutProgram:
         signed = own.sign_owner >= 0
         out[own.sign_owner[signed]] = np.maximum(-own.sign * slope, 0.0)[signed]
         return out
-
-
-class _Raised(NamedTuple):
-    """An episode's part of a lifted answer.
-
-    Attributes
-    ----------
-    values : V_t, shape (S,).
-    on_values : multipliers of ``(I − γP_t) V = r``, shape (S,).
-    on_rows : multipliers of the lifted rows.
-    excess : what the lifted rows lack (for tied ones, negative where they exceed).
-    cost : of the excess, at its prices.
-    residuals : primal, dual, largest product of multiplier and slack, their sum.
-    """
-
-    values: Array
-    on_values: Array
-    on_rows: Array
-    excess: Array
-    cost: float
-    residuals: tuple[float, float, float, float]
-
-    @classmethod
-    def of(cls, block: Block, r: Array, on_explicit: Array, price: Array | None) -> _Raised:
-        values, on_rows = block.splu.solve(r), on_explicit / block.size
-        slack, m = block.lifted @ values, block.free.shape[0]
-        excess, cost, unpaid = np.zeros(slack.size), 0.0, 0.0
-        if price is not None:
-            excess = np.concatenate([np.maximum(-slack[:m], 0.0), -slack[m:]])
-            cost = float(price @ np.abs(excess))
-            slack = slack + excess
-            unpaid = float(np.abs(price * np.abs(excess) - on_rows * excess).max(initial=0.0))
-        off = (np.abs(block.flow @ values - r), np.abs(slack[m:]), -slack[:m])
-        primal = max(float(part.max(initial=0.0)) for part in off)
-        gap = cost - float(on_rows @ excess)
-        at = np.flatnonzero(on_rows)
-        if not at.size:
-            none = (primal, 0.0, unpaid, gap)
-            return cls(values, np.zeros(r.size), on_rows, excess, cost, none)
-        pull = block.lifted.T @ on_rows
-        on_values = block.splu.solve(pull, trans="T")
-        dual = float(np.abs(block.flow.T @ on_values - pull).max())
-        products = slack[at] * on_rows[at]
-        worst = max(unpaid, float(np.abs(products).max()))
-        whole = (primal, dual, worst, gap + float(products.sum()))
-        return cls(values, on_values, on_rows, excess, cost, whole)
-
-
-def lift(
-    program: CutProgram,
-    point: Point,
-    objective: Array,
-    names: Sequence[int],
-    compile_seconds: float,
-) -> Solved | None:
-    """Return the record of the lifted program that a vertex stands for, or None if it is not sound.
-
-    Parameters
-    ----------
-    names : the number of each block's episode.
-
-    **Cost** arithmetic: two solves with the factors of each episode.
-    """
-    r, domain = point.x[program.reward], program.domain
-    ends = np.cumsum([len(block) for block in program.blocks], dtype=np.int64)
-    shares = np.split(point.on_rows, ends)[: len(ends)]
-    prices: Sequence[Array | None] = program.prices or [None] * len(shares)
-    raised = [
-        _Raised.of(block, r, share, price)
-        for block, share, price in zip(program.blocks, shares, prices, strict=True)
-    ]
-    primal: dict[str, Array] = {}
-    duals: dict[str, Array] = {}
-    for t, block, part in zip(names, program.blocks, raised, strict=True):
-        m = block.free.shape[0]
-        primal[f"V[{t}]"], duals[f"values[{t}]"] = part.values, part.on_values
-        if m:
-            duals[f"optimal[{t}]"] = part.on_rows[:m]
-        if m < len(block):
-            duals[f"tied[{t}]"] = -part.on_rows[m:]
-        if program.prices is not None:
-            primal |= _excesses(t, part.excess, m)
-    for variable, columns in domain.columns.items():
-        primal[variable.name()] = point.x[columns].reshape(variable.shape)
-    for constraint, rows in domain.rows.items():
-        name, count = constraint.label or str(constraint), 1
-        while (key := name if count == 1 else f"{name} ({count})") in duals:
-            count += 1
-        duals[key] = point.on_domain[rows].reshape(constraint.shape)
-    residuals, relative = _residuals(program, point, objective, raised)
-    if not relative <= ACCEPTED:
-        return None
-    return Solved(
-        status=Status.OPTIMAL,
-        value=float(objective @ r) - sum(part.cost for part in raised),
-        primal=primal,
-        duals=duals,
-        farkas=None,
-        residuals=residuals,
-        bound=None,
-        solver=program.solver.name,
-        version=point.version,
-        options=program.solver.arguments(),
-        compile_seconds=compile_seconds,
-        seconds=point.seconds,
-        iterations=point.iterations,
-    )
-
-
-def _excesses(t: int, excess: Array, m: int) -> dict[str, Array]:
-    """Return the excess variables of an episode with m inequalities; equations have two a row."""
-    out = {f"excess optimal[{t}]": excess[:m]} if m else {}
-    if m < excess.size:
-        both = np.concatenate([np.maximum(excess[m:], 0.0), np.maximum(-excess[m:], 0.0)])
-        out[f"excess tied[{t}]"] = both
-    return out
-
-
-def _residuals(
-    program: CutProgram, point: Point, objective: Array, raised: Sequence[_Raised]
-) -> tuple[Residuals, float]:
-    """Return the residuals of the lifted program, and the largest relative one."""
-    data = program.domain.data
-    cost = np.zeros(point.x.size)
-    cost[program.reward] = -objective - sum(part.on_values for part in raised)
-    judged = replace(Program.of(data), cost=cost).quality(point.x, -point.on_domain)
-    own, worst = judged.residuals, judged.relative
-    parts = np.array([part.residuals for part in raised]).reshape(-1, 4)
-    primal, dual, product = (float(part) for part in parts[:, :3].max(axis=0, initial=0.0))
-    gap = abs(float(parts[:, 3].sum()))
-    size = max((float(np.abs(part.values).max()) for part in raised), default=0.0)
-    steep = float(np.abs(objective).max(initial=0.0)) or 1.0
-    relative = max(worst, primal / max(1.0, size), dual / steep, gap / steep)
-    residuals = Residuals(
-        max(primal, own.primal),
-        max(dual, own.dual or 0.0),
-        max(product, own.complementarity or 0.0),
-        gap + (own.gap or 0.0),
-    )
-    return residuals, relative

@@ -60,15 +60,13 @@ from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import Gaps, follower_gaps
 from iirl_opt.observation import Trajectory
-from iirl_opt.rewards.soft import Rows
+from iirl_opt.rewards.lifted_rows import ZERO
+from iirl_opt.rewards.price import LabelledRows
 from iirl_opt.solver import LiveProgram
 
-__all__ = ["Environment", "PartialResponse", "count_pairs", "visit_ceilings"]
+__all__ = ["CommittedGame", "PartialResponse", "Watched", "count_pairs", "visit_ceilings"]
 
 Array = NDArray[np.float64]
-
-# Entries of P_b − P_b' below this are rounding of equal probabilities.
-ZERO = 1e-12
 
 # Ceilings within this share of 1/(1−γ) of the least ones, or after so many sweeps, will do.
 LOOSE, SWEEPS = 1e-4, 400
@@ -78,7 +76,7 @@ CUTS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Environment:
+class CommittedGame:
     """What a commitment leaves to the follower; all trajectories under it share this."""
 
     game: TwoAgentMDP
@@ -98,6 +96,14 @@ class Environment:
         worst = off.max(axis=1).toarray().reshape(n_states, n_actions)
         idle: NDArray[np.bool_] = worst.max(axis=1) < ZERO
         return idle
+
+    @property
+    def on_values(self) -> Matrix:
+        """The (S·B, S) matrix of ``V ↦ V(s) − γ P_b V(s)``."""
+        n_states, n_actions = self.mdp.shape
+        eye: Any = sp.eye_array(n_states, format="csr")
+        own = eye[np.repeat(np.arange(n_states), n_actions)]
+        return sp.csr_array(own - self.game.discount * sp.csr_array(self.mdp.matrix))
 
     @cached_property
     def ceilings(self) -> Array:
@@ -131,6 +137,27 @@ class Environment:
 
 
 @dataclass(frozen=True, eq=False)
+class Watched:
+    """One trajectory; those under the same commitment share its environment."""
+
+    observation: Trajectory
+    environment: CommittedGame
+
+    @cached_property
+    def played(self) -> NDArray[np.bool_]:
+        """Which actions are known to be optimal, shape (S, B)."""
+        return count_pairs(self.observation, self.environment.game.n_follower_actions) > 0
+
+    def gaps(self, reward: ArrayLike) -> Gaps:
+        """Return ``V*(s) − Q*(s, b)``."""
+        return self.environment.gaps(reward)
+
+    def exact_gaps(self, reward: ArrayLike) -> NDArray[Any]:
+        """Return ``V*(s) − Q*(s, b)`` in Fractions, shape (S, B)."""
+        return self.environment.exact_gaps(reward)
+
+
+@dataclass(frozen=True, eq=False)
 class PartialResponse:
     """What all trajectories under one commitment say of the response.
 
@@ -140,7 +167,7 @@ class PartialResponse:
     counts : in how many trajectories each pair was seen, shape (S, B).
     """
 
-    environment: Environment
+    environment: CommittedGame
     counts: NDArray[np.int64]
 
     @property
@@ -160,7 +187,7 @@ class PartialResponse:
 
     def rows(
         self, t: int, r: cp.Expression, v: cp.Variable, *, joint: bool, floor: float | None
-    ) -> list[Rows]:
+    ) -> list[LabelledRows]:
         """Return the lifted rows: only those of what was seen have a price.
 
         Parameters
@@ -171,14 +198,11 @@ class PartialResponse:
         joint : whether it stands for a joint reward.
         floor : what no state reward of the domain is below, where that is known.
         """
-        env, (n_states, n_actions) = self.environment, self.counts.shape
+        env, n_actions = self.environment, self.counts.shape[1]
         gamma = env.game.discount
-        eye: Any = sp.eye_array(n_states, format="csr")
-        on_v = eye[np.repeat(np.arange(n_states), n_actions)]
-        on_v = sp.csr_array(on_v - gamma * sp.csr_array(env.mdp.matrix))
-        on_r = sp.csr_array(env.on_rewards(joint=joint))
+        on_v, on_r = env.on_values, sp.csr_array(env.on_rewards(joint=joint))
 
-        def slack(which: NDArray[np.int64]) -> cp.Expression:
+        def gap(which: NDArray[np.int64]) -> cp.Expression:
             return on_v[which] @ v - on_r[which] @ r
 
         idle, seen = self._known(joint=joint)
@@ -188,14 +212,14 @@ class PartialResponse:
         away = np.flatnonzero(~(idle | seen.any(axis=1)))
         weight = self.counts.ravel()[shown].astype(float)
         rows = [
-            Rows(f"idle[{t}]", slack(same), "equal", None),
-            Rows(f"seen[{t}]", slack(shown), "most", weight),
-            Rows(f"unseen[{t}]", slack(others), "least", None),
+            LabelledRows(f"idle[{t}]", gap(same), "equal", None),
+            LabelledRows(f"seen[{t}]", gap(shown), "most", weight),
+            LabelledRows(f"unseen[{t}]", gap(others), "least", None),
         ]
         if floor is not None and away.size:
             n = env.ceilings[away]
             rest = floor * (1 / (1 - gamma) - n.sum(axis=1))
-            rows.append(Rows(f"ceiling[{t}]", n @ r + rest - v[away], "least", None))
+            rows.append(LabelledRows(f"ceiling[{t}]", n @ r + rest - v[away], "least", None))
         return [part for part in rows if part.value.size]
 
     def outer_rows(self, points: Array, *, ceilings: bool = True) -> Array:
@@ -219,11 +243,11 @@ class PartialResponse:
         gamma = env.game.discount
         eye: Any = sp.eye_array(n_states, format="csr")
         every = np.repeat(np.arange(n_states), n_actions)
-        on_v = sp.csr_array(eye[every] - gamma * sp.csr_array(env.mdp.matrix))
         idle, known = self._known(joint=False)
         known[idle, 0] = True
         shown = np.flatnonzero(known)
         away = np.flatnonzero(~known.any(axis=1) & ceilings)
+        on_v = env.on_values
         on_v = sp.vstack([on_v, -on_v[shown], -eye[away]], format="csr")
         on_r = np.concatenate(
             [np.eye(n_states)[every], -np.eye(n_states)[every[shown]], -env.ceilings[away]]

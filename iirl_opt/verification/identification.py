@@ -22,7 +22,8 @@ from scipy.linalg import null_space
 from iirl_opt.checks import checked, has, unmasked
 from iirl_opt.errors import Infeasible, InvalidReward, Unbounded
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.rewards.domains import RewardBox, RewardSet, RewardSimplex
+from iirl_opt.rewards.domains import RewardBox, RewardSimplex
+from iirl_opt.rewards.sets import RewardSet
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER

@@ -25,7 +25,8 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
-from iirl_opt.rewards.feasible import FEASIBLE, ZERO, FeasibleRewards
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
 

@@ -32,7 +32,8 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation
-from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards, ViolatedRow
+from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.slack import ViolatedRow
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER

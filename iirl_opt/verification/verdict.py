@@ -38,7 +38,8 @@ from iirl_opt.exact.numbers import Vector, as_reals
 from iirl_opt.game.values import tie_tolerance
 from iirl_opt.observation import Observation, observe
 from iirl_opt.rewards.affine import affine_halfspaces
-from iirl_opt.rewards.feasible import FeasibleRewards, ViolatedRow
+from iirl_opt.rewards.feasible import FeasibleRewards
+from iirl_opt.rewards.slack import ViolatedRow
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.verification.environment import Environment
 from iirl_opt.verification.ideal import Signs

@@ -25,7 +25,7 @@ from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
 from iirl_opt.observation import record_trajectory, sample_trajectory
-from iirl_opt.rewards.explain import Seen, find_explanation
+from iirl_opt.rewards.explanation import Seen, find_explanation
 
 # Walk between a and b, or end: ending in a is best on 11/28 of the simplex.
 WALK = np.zeros((3, 1, 2, 3), dtype=int)

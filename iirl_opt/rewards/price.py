@@ -1,7 +1,7 @@
-"""Rows of observations that hold exactly, or may be violated at a price.
+"""LabelledRows of observations that hold exactly, or may be violated at a price.
 
 A follower that errs leaves observations that no reward but a constant explains. Then each row
-``g(r, V) ≥ 0`` gets an *excess* e ≥ 0 that makes up for what it lacks,
+``g(r, V) ≥ 0`` gets a *slack* e ≥ 0, by how much it is violated,
 
     max  c·r − price · Σ weight · e    with   g(r, V) + e ≥ 0,
 
@@ -19,13 +19,13 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "exactly", "priced"]
+__all__ = ["LabelledRows", "exactly", "priced"]
 
 Array = NDArray[np.float64]
 
 
-class Rows(NamedTuple):
-    """Rows of a lifted set of rewards.
+class LabelledRows(NamedTuple):
+    """Rows of a lifted set of rewards, under one label.
 
     Attributes
     ----------
@@ -43,14 +43,16 @@ class Rows(NamedTuple):
     weight: Array | None
 
 
-def exactly(rows: Rows) -> cp.Constraint:
+def exactly(rows: LabelledRows) -> cp.Constraint:
     """Return the rows as a constraint that holds exactly."""
     limit = rows.value >= 0 if rows.kind == "least" else rows.value == 0
     return limit.set_label(rows.label)
 
 
-def priced(rows: Sequence[Rows], price: float) -> tuple[list[cp.Constraint], list[cp.Expression]]:
-    """Return the rows with excesses, named ``excess`` and their label, and what these cost."""
+def priced(
+    rows: Sequence[LabelledRows], price: float
+) -> tuple[list[cp.Constraint], list[cp.Expression]]:
+    """Return the rows with slacks, named ``slack`` and their label, and what these cost."""
     limits, costs = [], []
     for part in rows:
         label, value, kind, weight = part
@@ -60,13 +62,13 @@ def priced(rows: Sequence[Rows], price: float) -> tuple[list[cp.Constraint], lis
         n = value.shape[0]
         # An equation may lack (first half) or exceed (second half).
         size = 2 * n if kind == "equal" else n
-        excess = cp.Variable(size, nonneg=True, name=f"excess {label}")
+        slack = cp.Variable(size, nonneg=True, name=f"slack {label}")
         if kind == "least":
-            limit = value + excess >= 0
+            limit = value + slack >= 0
         elif kind == "most":
-            limit = value - excess == 0
+            limit = value - slack == 0
         else:
-            limit = value + excess[:n] - excess[n:] == 0
+            limit = value + slack[:n] - slack[n:] == 0
         limits.append(limit.set_label(label))
-        costs.append(price * (np.tile(weight, size // n) @ excess))
+        costs.append(price * (np.tile(weight, size // n) @ slack))
     return limits, costs

@@ -1,0 +1,304 @@
+"""Sets of rewards: what can be asked of any polyhedral cone of rewards.
+
+A set is given by cvxpy constraints and by its explicit rows ``G r ≥ 0`` and ``E r = 0``. Programs
+work on the lifted constraints (see `iirl_opt.rewards.lifted_rows`), which are sparse; only geometry
+that needs the length of a row in the space of rewards (`iirl_opt.rewards.geometry`) makes the dense
+rows. Questions about size are asked within a domain (`iirl_opt.rewards.domains`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
+from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.values import check_reward
+from iirl_opt.rewards.domains import DOMAIN, RewardBox, RewardDomain, RewardSimplex
+from iirl_opt.rewards.geometry import Ball, Hull, dimension
+from iirl_opt.rewards.lifted_rows import Lifted
+from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
+from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import EXPRESSION
+
+__all__ = ["RewardSet", "RewardSolution"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RewardSolution:
+    """A reward found in a set, and the evidence for it.
+
+    Attributes
+    ----------
+    reward : shape (S,), or (S, A, B) for joint rewards.
+    value : the optimal objective.
+    solved : the solver's record with recomputed residuals.
+    """
+
+    reward: Array
+    value: float
+    solved: Solved
+
+    @property
+    def spread(self) -> float:
+        """The difference of the largest and the smallest reward: zero for a constant."""
+        return float(np.ptp(self.reward))
+
+
+class RewardSet(ABC):
+    """A closed convex cone of rewards of a game."""
+
+    game: TwoAgentMDP
+
+    @abstractmethod
+    def lifted(self, r: cp.Expression) -> Lifted:
+        """Return the set as constraints on r with value variables of its own."""
+
+    @abstractmethod
+    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
+        """Return (G, E) with ``G r ≥ 0`` and ``E r = 0``, dense, over flat rewards."""
+
+    @checked(r=EXPRESSION)
+    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
+        """Return cvxpy constraints that hold r in the set, to use in a program of your own.
+
+        Parameters
+        ----------
+        r : affine expression of shape (S,), or (S, A·B) for a joint reward.
+
+        Returns
+        -------
+        list of constraints
+            Labelled; each call brings value variables ``V[t]`` of its own.
+        """
+        equalities, nonnegative = self.lifted(r)
+        return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
+
+    @checked(domain=DOMAIN, solver=SOLVER)
+    def maximise(
+        self,
+        objective: ArrayLike,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+    ) -> RewardSolution:
+        """Return a reward of the set that maximises ``Σ objective · r``.
+
+        Parameters
+        ----------
+        objective : shape (S,), or (S, A, B) to look among joint rewards.
+        domain : where to look; the `RewardSimplex` by default.
+
+        Raises
+        ------
+        Infeasible, Unbounded
+            The domain holds no reward of the set, or does not bound the objective.
+
+        **Source** paper, the linear program of Section 4.2. **Cost** one LP.
+        """
+        c = check_reward(self.game, objective)
+        r = self._variable(joint=c.ndim == 3)
+        problem = self._within(self._goal(c, r), r, domain)
+        return self._search(problem, r, c.shape, solver)
+
+    @checked(domain=DOMAIN)
+    def problem(self, objective: ArrayLike, *, domain: RewardDomain | None = None) -> cp.Problem:
+        """Return the cvxpy problem that `maximise` solves, unsolved."""
+        c = check_reward(self.game, objective)
+        r = self._variable(joint=c.ndim == 3)
+        return self._within(self._goal(c, r), r, domain)
+
+    @checked(domain=DOMAIN, solver=SOLVER, norm=one_of(1, 2))
+    def nearest(
+        self,
+        reward: ArrayLike,
+        *,
+        norm: Literal[1, 2] = 1,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+    ) -> RewardSolution:
+        """Return the reward of the set nearest to a given one; its `value` is the distance.
+
+        Parameters
+        ----------
+        reward : shape (S,) or (S, A, B).
+        norm : 1 (sum of absolute differences, an LP by HiGHS) or 2 (Euclidean, a second-order cone
+            program by Clarabel; its square as a quadratic program is ill-conditioned near zero).
+        domain : where to look; the `RewardSimplex` by default, so normalise `reward` likewise.
+
+        **Cost** one LP or one cone program.
+        """
+        target = check_reward(self.game, reward)
+        r = self._variable(joint=target.ndim == 3)
+        difference = cp.vec(r, order="C") - target.ravel()
+        distance = cp.norm1(difference) if norm == 1 else cp.norm2(difference)
+        if norm == 2 and solver is None:
+            solver = Clarabel()
+        problem = self._within(cp.Minimize(distance), r, domain)
+        found = self._search(problem, r, target.shape, solver)
+        away = float(np.linalg.norm(found.reward.ravel() - target.ravel(), ord=norm))
+        return RewardSolution(found.reward, away, found.solved)
+
+    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, spread=POSITIVE, joint=FLAG, tries=whole(1))
+    def random_vertex(
+        self,
+        rng: int | np.random.Generator | None = None,
+        *,
+        joint: bool = False,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+        tries: int = 10,
+        spread: float = 1e-6,
+        **options: Any,
+    ) -> RewardSolution:
+        """Return a non-constant reward of the set that maximises a random objective.
+
+        The objective is uniform on (−1, 1)^S. A constant reward is a frequent answer (in an ideal
+        environment about half the time), so constants are drawn again, `tries` times in all.
+
+        Parameters
+        ----------
+        rng : a generator, or the seed of one.
+        joint : look among joint rewards (S, A, B) in place of state rewards.
+        spread : a reward is constant when max r − min r is at most this times its largest entry.
+        options : others of the set's own `maximise`, such as the `price` of feasible rewards.
+
+        Raises
+        ------
+        OnlyConstantRewards
+            Every try brought a constant: the observations are uninformative, or contradict each
+            other (see `FeasibleRewards.explain_infeasibility`).
+
+        **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one to `tries` LPs.
+        """
+        random = np.random.default_rng(rng)
+        shape = self.game.shape if joint else (self.game.n_states,)
+        for _ in range(tries):
+            objective = random.uniform(-1, 1, shape)
+            found = self.maximise(objective, domain=domain, solver=solver, **options)
+            if found.spread > spread * np.abs(found.reward).max():
+                return found
+        raise OnlyConstantRewards(tries, spread)
+
+    @checked(domain=DOMAIN, solver=SOLVER)
+    def widths(
+        self,
+        directions: ArrayLike | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+    ) -> Array:
+        """Return how far the set extends in each direction: ``max c·r − min c·r``, shape (k,).
+
+        Parameters
+        ----------
+        directions : shape (k, S); the S unit vectors by default, so that entry s says how uncertain
+            the reward of state s is.
+
+        **Cost** 2k LPs, compiled once.
+        """
+        given = np.eye(self.game.n_states) if directions is None else np.asarray(directions, float)
+        if given.ndim != 2 or given.shape[1] != self.game.n_states:
+            allowed = f"(k, {self.game.n_states})"
+            raise InvalidArgument("directions", f"have shape {given.shape}", allowed, given.shape)
+        r, c = self._variable(joint=False), cp.Parameter(self.game.n_states, name="objective")
+        program = self._within(cp.Maximize(c @ r), r, domain)
+        ends = np.empty((2, given.shape[0]))
+        for side, sign in enumerate((1.0, -1.0)):
+            for i, direction in enumerate(given):
+                c.value = sign * direction
+                ends[side, i] = solve(program, solver).value
+        return np.asarray(np.maximum(ends.sum(axis=0), 0.0))
+
+    @checked(joint=FLAG, solver=SOLVER)
+    def dimension(self, *, joint: bool = False, solver: Solver | None = None) -> int:
+        """Return the dimension of the cone: 1 when only constants are left, at most S (or S·A·B).
+
+        A maximal number of rows is made strict at once; those that cannot be are equalities.
+
+        **Cost** a few LPs and one singular value decomposition.
+        """
+        r = self._variable(joint=joint)
+        box = RewardBox().constraints(r)
+        return dimension(self.lifted(r), self.explicit_rows(joint=joint), box, solver)
+
+    @checked(domain=DOMAIN, solver=SOLVER)
+    def chebyshev_centre(
+        self, *, domain: RewardDomain | None = None, solver: Solver | None = None
+    ) -> Ball:
+        """Return the centre and radius of the largest ball in the set, within its affine hull.
+
+        For state rewards (S,).
+
+        **Cost** a few LPs: all but the last find the affine hull.
+        """
+        return self._hull(domain, solver).ball(solver)
+
+    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, n=whole(0), thin=whole(1), burn=whole(0))
+    def sample(
+        self,
+        n: int,
+        rng: int | np.random.Generator | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | None = None,
+        thin: int | None = None,
+        burn: int | None = None,
+    ) -> Array:
+        """Return n rewards of shape (n, S), uniform on the set within its domain, by hit-and-run.
+
+        The walk starts at the Chebyshev centre and draws directions from the ellipsoid of the
+        set there, which evens out its shape; any fixed distribution of directions leaves the
+        uniform distribution invariant. Samples are correlated: hit-and-run mixes in about d² steps
+        from a warm start in d dimensions once the set is round (Lovász & Vempala 2006). By default
+        every d-th step is kept after 10·d steps; for d in the hundreds that is far from
+        independence, so thin more when tails matter.
+
+        Parameters
+        ----------
+        rng : a generator, or the seed of one.
+        thin : steps between samples; d by default.
+        burn : steps before the first; 10·d by default.
+
+        **Cost** a few LPs, then one product with the dense rows a step.
+        """
+        hull = self._hull(domain, solver)
+        random = np.random.default_rng(rng)
+        return hull.walk(hull.ball(solver).centre, n, random, thin=thin, burn=burn)
+
+    def _variable(self, *, joint: bool) -> cp.Variable:
+        n_states, n_choices = self.game.n_states, self.game.n_choices
+        return cp.Variable((n_states, n_choices) if joint else n_states, name="r")
+
+    def _goal(self, objective: Array, r: cp.Variable) -> cp.Maximize:
+        return cp.Maximize(cp.sum(cp.multiply(objective.reshape(r.shape), r)))
+
+    def _within(
+        self, goal: cp.Minimize | cp.Maximize, r: cp.Variable, domain: RewardDomain | None
+    ) -> cp.Problem:
+        """Return the problem of an objective over the set and a domain, the simplex by default."""
+        where = RewardSimplex() if domain is None else domain
+        return cp.Problem(goal, self.constraints(r) + where.constraints(r))
+
+    def _search(
+        self, problem: cp.Problem, r: cp.Variable, shape: tuple[int, ...], solver: Solver | None
+    ) -> RewardSolution:
+        """Return the reward that solves a problem in r."""
+        solved = solve(problem, solver)
+        assert solved.value is not None
+        return RewardSolution(np.array(r.value).reshape(shape), solved.value, solved)
+
+    def _hull(self, domain: RewardDomain | None, solver: Solver | None) -> Hull:
+        """Return the set within its domain, with its implicit equalities found."""
+        where = RewardSimplex() if domain is None else domain
+        r = self._variable(joint=False)
+        own = linear_rows(where.constraints(r), r)
+        return Hull.of(r, self.lifted(r), self.explicit_rows(), own, solver)
