@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 # One thread a worker: on matrices as small as ours, threads cost several times what they gain.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -22,6 +23,13 @@ settings.register_profile(
 settings.register_profile("deep", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
+# What samples with compiled code.
+COMPILE = (
+    "tests/bayesian/",
+    "tests/experiments/test_posterior_figures.py",
+    "tests/library/test_learn_bayesian.py",
+)
+
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -32,6 +40,23 @@ def problems() -> Path:
     if not folder.is_dir():
         pytest.skip("the real problem files stand beside the project's own checkout only")
     return folder
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one worker, so that what a module shares is made once.
+
+    All that compiles the samplers is one file in this sense: compiling takes half a minute, after
+    which numba's cache has it for everybody.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "compiled" if file.startswith(COMPILE) else file
+
+    return ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -81,7 +81,7 @@ def test_epsilon_is_uniform_without_data():
 # Calibration (Talts et al. 2018): the truth's rank among draws is uniform
 
 
-def ranks(move, thin, prior_draw, n_data=100, n_draws=19):
+def ranks(move, thin, prior_draw, n_data, n_draws=19):
     """Ranks of two rewards and of β for data sets simulated from the prior."""
     found = []
     game, _ = random_game(3, 2, 2, rng=5)
@@ -127,9 +127,10 @@ def uniform_on_grid(rng, grid=20):
         (Hamiltonian(leaps=3, step=0.5), 15, lambda rng: rng.dirichlet(np.ones(3))),
     ],
 )
-def test_chains_are_calibrated_on_simulated_data(move, thin, prior_draw):
+@pytest.mark.parametrize("n_data", [100, pytest.param(200, marks=pytest.mark.campaign)])
+def test_chains_are_calibrated_on_simulated_data(move, thin, prior_draw, n_data):
     pytest.importorskip("numba")
-    for column in ranks(move, thin, prior_draw).T:
+    for column in ranks(move, thin, prior_draw, n_data).T:
         assert stats.chisquare(np.bincount(column, minlength=20)).pvalue > 0.01
 
 

@@ -127,9 +127,16 @@ def test_after_explore_episodes_it_is_greedy_for_good():
     assert not all(held for number, held in greedy if number < 6)
 
 
-def test_it_ends_far_below_algorithm_1():
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("first", "last"),
+        pytest.param(("first", "last", "mix", "random"), marks=pytest.mark.campaign),
+    ],
+)
+def test_it_ends_far_below_algorithm_1(rules):
     late = np.zeros(2)
-    for seed, ties in enumerate(["first", "mix"]):
+    for seed, ties in enumerate(rules):
         game, truth = random_game(12, 2, 3, seed)
         best = commit(game, truth).value
         for i, learner in enumerate((ActiveIRL(game, seed=seed), InteractiveIRL(game, seed=seed))):

@@ -128,7 +128,9 @@ def test_a_hypothesis_needs_a_direction(bad):
 # The protocol
 
 
-@pytest.mark.parametrize(("n", "seed"), [(2, 0), (3, 0), (4, 10)])
+@pytest.mark.parametrize(
+    ("n", "seed"), [(2, 0), (3, 0), (4, 10), pytest.param(6, 4, marks=pytest.mark.campaign)]
+)
 def test_a_true_hypothesis_is_pinned_where_the_game_can_tell(n, seed):
     game, _ = random_game(n, 2, 2, rng=seed)
     truth = np.random.default_rng(seed).random(n)
