@@ -119,9 +119,10 @@ class Chains:
         )
 
     @checked(rng=RNG)
-    def pick(self, rng: np.random.Generator) -> tuple[Array, float]:
+    def pick(self, rng: int | np.random.Generator | None) -> tuple[Array, float]:
         """Return one of the draws, uniformly: its reward (S,) and parameter."""
-        chain, draw = np.unravel_index(int(rng.integers(self.n_draws)), self.parameters.shape)
+        index = int(np.random.default_rng(rng).integers(self.n_draws))
+        chain, draw = np.unravel_index(index, self.parameters.shape)
         return self.rewards[chain, draw].copy(), float(self.parameters[chain, draw])
 
     def normalised(self, how: Normal) -> Chains:

@@ -60,7 +60,10 @@ class MaxMargin:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the reward (S,), or None if no reward has a positive margin."""
         found = feasible.max_margin(penalty=self.penalty, solver=solver)
@@ -85,7 +88,10 @@ class MaximumEntropy:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the reward (S,) of mean zero, or None if the responses say nothing."""
         game, gamma = feasible.game, feasible.game.discount
@@ -123,10 +129,14 @@ class RandomReward:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the reward (S,)."""
-        return informative(rng.dirichlet(np.ones(feasible.game.n_states)))
+        draws = np.random.default_rng(rng)
+        return informative(draws.dirichlet(np.ones(feasible.game.n_states)))
 
 
 def soft_values(mdp: MDP, reward: Array, start: Array | None = None) -> tuple[Array, Array]:

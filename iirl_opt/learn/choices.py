@@ -87,7 +87,10 @@ class RandomVertex:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the vertex, or None."""
         try:
@@ -118,7 +121,10 @@ class MeanOfVertices:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the mean, or None."""
         vertex = RandomVertex(domain=self.domain, price=self.price)
@@ -142,7 +148,10 @@ class ChebyshevCentre:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the centre, or None."""
         ball = feasible.chebyshev_centre(domain=self.domain, solver=solver)
@@ -165,7 +174,10 @@ class AnalyticCentre:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the centre, or None."""
         inequalities, equalities = feasible.explicit_rows()
@@ -193,7 +205,10 @@ class HitAndRunMean:
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: int | np.random.Generator | None,
+        solver: Solver | None = None,
     ) -> Chosen | None:
         """Return the mean, or None."""
         points = feasible.sample(self.n, rng, domain=self.domain, solver=solver)
