@@ -158,9 +158,9 @@ def test_the_lead_on_the_game_of_one_answer_is_that_found_by_hand():
 def test_a_learner_does_the_same_under_both_truths_and_loses_the_floor_in_the_mean(name, kind):
     game, truths = read_model(name).game, MIRRORED[name]
     floor = float(indistinguishable(game, *truths).regret)
-    for seed in range(3):
+    for seed in range(2):
         first, second = (
-            list(interact(kind(game, seed=seed), np.array(truth, dtype=float), 25))
+            list(interact(kind(game, seed=seed), np.array(truth, dtype=float), 12))
             for truth in truths
         )
         for one, other in zip(first, second, strict=True):

@@ -233,7 +233,7 @@ def test_the_rule_takes_cuts_where_chains_mix_and_the_lifted_program_in_mazes():
 
 
 def test_thirty_episodes_of_algorithm_1_stay_feasible_for_the_truth():
-    game, truth = random_game(30, 3, 3, rng=0)
+    game, truth = random_game(16, 3, 3, rng=0)
     *_, last = interact(InteractiveIRL(game, seed=1), truth, 30)
     known = last.learner.known
     assert known.contains(truth)

@@ -263,6 +263,7 @@ def test_trajectories_that_contradict_are_named_and_a_price_goes_on():
 # Learning.
 
 
+@pytest.mark.campaign
 def test_with_a_price_the_late_regret_of_an_erring_partner_is_below_that_without():
     def late(**options):
         total = 0.0
