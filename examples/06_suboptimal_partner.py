@@ -13,9 +13,9 @@ partner = iirl.EpsilonGreedyFollower(0.5)
 problem = iirl.CommitmentProblem(game, reward, partner)
 naive = iirl.commitment.joint_leader_policy(problem)
 earned = game.start @ problem.reply(naive).values
-heuristic = iirl.commit(game, reward, follower=partner)
-exact = iirl.commit(game, reward, follower=partner, exact=True)
-program = iirl.commit(game, reward, follower=partner, method="milp")
+heuristic = iirl.commit(game, reward, partner)
+exact = iirl.commit(game, reward, partner, exact=True)
+program = iirl.commit(game, reward, partner, by=iirl.commitment.MixedInteger())
 print(f"planned for a perfect partner: {earned:.4f}")
 print(f"Algorithm 3:                   {heuristic.value:.4f}  ({heuristic.guarantee.name.lower()})")
 print(f"branch and bound:              {exact.value:.4f}  (gap {exact.gap:.1e})")
@@ -23,12 +23,8 @@ print(f"mixed-integer program:         {program.value:.4f}  (gap {program.gap:.1
 
 budget = 0.5
 cost = [[[1.0] * 3, [0.0] * 3, [0.0] * 3]] * game.n_states  # of the leader's first action
-careful = iirl.commit(
-    game,
-    reward,
-    follower=partner,
-    subject_to=lambda program: [iirl.budget(program.expected(cost), budget, name="effort")],
-)
+model = iirl.commitment.DeterministicCommitment(problem)  # rows of ours: the leader's alone
+careful = model.solve([iirl.budget(model.expected(cost), budget, name="effort")])
 print(f"first action at most {budget} times: {careful.value:.4f}, the partner unaware of it")
 
 verdict = iirl.dominance(problem)

@@ -15,26 +15,29 @@ print(f"free:                                {free.value:.4f}")
 
 allowed = np.ones((5, 3), dtype=bool)
 allowed[np.arange(5), free.policy.argmax(axis=1)] = False  # what the leader would have done
-other = iirl.commit(game, reward, allowed=allowed)
+problem = iirl.CommitmentProblem(game, reward, allowed=allowed)
+other = iirl.commitment.JointOptimum().plan(problem)
 print(f"those actions forbidden:             {other.value:.4f}  {other.guarantee.name.lower()}")
 
 half = (np.eye(3), np.full(3, 0.5))  # no action more than half of the time
-mixed = iirl.commit(game, reward, admissible={"*": half})
+mixed = iirl.commitment.AdmissibleCommitment(game, reward, {"*": half}).solve()
 print(f"every action at most half the time:  {mixed.value:.4f}  {mixed.guarantee.name.lower()}")
 
 hazard = np.zeros(5)
 hazard[int(np.argmax(reward))] = 1.0  # the best state is dangerous
 
 
-def rows(program):
-    """The budget as cvxpy rows on whichever program it is given."""
-    return [iirl.budget(program.expected(hazard), 3.0, name="hazard")]
+def budget(program):
+    """The budget as a cvxpy row on whichever program it is given."""
+    return iirl.budget(program.expected(hazard), 3.0, name="hazard")
 
 
-ignored = iirl.commit(game, reward, subject_to=rows, whose="leader")
+alone = iirl.commitment.DeterministicCommitment(iirl.CommitmentProblem(game, reward))
+ignored = alone.solve([budget(alone)])
 print(f"a budget the follower ignores:       {ignored.value:.4f}  among {ignored.among}")
 try:
-    shared = iirl.commit(game, reward, subject_to=rows, whose="both").value
+    both = iirl.StackelbergCommitment(game, reward)
+    shared = both.solve([budget(both)]).value
     print(f"the same budget, shared:             {shared:.4f}")
     assert shared >= ignored.value - 1e-6
 except iirl.errors.NotAProduct as correlated:

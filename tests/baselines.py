@@ -71,7 +71,7 @@ def made(what):
         "measure": lambda: iirl.OccupancyMeasure(GAME),
         "best": lambda: made("measure").maximise(R),
         "pruned": lambda: iirl.game.prune(GAME),
-        "search": lambda: iirl.commitment.enumerate_commitments(made("problem")),
+        "search": lambda: iirl.commitment.Enumeration().search(made("problem")),
         "bound": lambda: iirl.rewards.regret_bound(made("feasible"), PI1),
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
@@ -247,12 +247,8 @@ PLANNING = {
     "CommitmentProblem.assess_policies": on("problem", policies=PI1[None]),
     "CommitmentProblem.values_of": on("problem", actions=[[0, 1]]),
     "Search.policy": on("search", n_actions=2),
-    "approximate_value_iteration": problem_and(),
-    "branch_and_bound": problem_and(),
     "dominance": problem_and(),
-    "enumerate_commitments": problem_and(),
     "grid_check": problem_and(resolution=2),
-    "improve_stochastic": problem_and(pi1=PI1, steps=3, random_starts=0),
     "joint_leader_policy": problem_and(),
     "misspecification_loss": problem_and(assumed=iirl.BoltzmannFollower(1.0)),
     "start_gradient": lambda: dict(
@@ -261,13 +257,34 @@ PLANNING = {
     "value_bounds": problem_and(),
     "value_of_information": problem_and(followers=[rule(), rule("last")], weights=[0.5, 0.5]),
     "AdmissibleCommitment": lambda: dict(game=GAME, reward=R, restrictions={}),
+    "AdmissibleCommitment.expected": lambda: (
+        iirl.commitment.AdmissibleCommitment(GAME, R, {}),
+        dict(quantity=R),
+    ),
+    "AdmissibleCommitment.problem": lambda: (
+        iirl.commitment.AdmissibleCommitment(GAME, R, {}),
+        dict(subject_to=[]),
+    ),
     "AdmissibleCommitment.solve": lambda: (iirl.commitment.AdmissibleCommitment(GAME, R, {}), {}),
-    "DeterministicCommitment": problem_and(),
+    "Automatic": dict,
+    "Automatic.chosen": lambda: (iirl.commitment.Automatic(), dict(problem=made("problem"))),
+    "Automatic.plan": lambda: (iirl.commitment.Automatic(), dict(problem=made("problem"))),
+    "BranchAndBound": lambda: dict(incumbent=[0, 1]),
+    "BranchAndBound.plan": lambda: (
+        iirl.commitment.BranchAndBound(),
+        dict(problem=made("problem")),
+    ),
+    "BranchAndBound.search": lambda: (
+        iirl.commitment.BranchAndBound(),
+        dict(problem=made("problem")),
+    ),
+    "Commitment.of": lambda: dict(problem=made("problem"), policy=PI1, method="mine"),
+    "DeterministicCommitment": lambda: dict(asked=made("problem")),
     "DeterministicCommitment.expected": lambda: (
         iirl.commitment.DeterministicCommitment(made("problem")),
         dict(quantity=R),
     ),
-    "DeterministicCommitment.program": lambda: (
+    "DeterministicCommitment.problem": lambda: (
         iirl.commitment.DeterministicCommitment(made("problem")),
         dict(subject_to=[]),
     ),
@@ -275,8 +292,47 @@ PLANNING = {
         iirl.commitment.DeterministicCommitment(made("problem")),
         dict(subject_to=[]),
     ),
-    "MixedCommitment": lambda: dict(problem=made("one state")),
-    "MixedCommitment.solve": lambda: (iirl.commitment.MixedCommitment(made("one state")), {}),
+    "Enumeration": dict,
+    "Enumeration.plan": lambda: (iirl.commitment.Enumeration(), dict(problem=made("problem"))),
+    "Enumeration.search": lambda: (iirl.commitment.Enumeration(), dict(problem=made("problem"))),
+    "JointOptimum": dict,
+    "JointOptimum.plan": lambda: (iirl.commitment.JointOptimum(), dict(problem=made("problem"))),
+    "OccupancyProgram": dict,
+    "OccupancyProgram.plan": lambda: (
+        iirl.commitment.OccupancyProgram(),
+        dict(problem=made("problem")),
+    ),
+    "LocalSearch": lambda: dict(begin=PI1, steps=3, random_starts=0),
+    "LocalSearch.climb": lambda: (
+        iirl.commitment.LocalSearch(begin=PI1, steps=3, random_starts=0),
+        dict(problem=made("problem")),
+    ),
+    "LocalSearch.plan": lambda: (
+        iirl.commitment.LocalSearch(begin=PI1, steps=3, random_starts=0),
+        dict(problem=made("problem")),
+    ),
+    "MixedCommitment": lambda: dict(asked=made("one state")),
+    "MixedCommitment.problem": lambda: (
+        iirl.commitment.MixedCommitment(made("one state")),
+        dict(subject_to=[]),
+    ),
+    "MixedCommitment.solve": lambda: (
+        iirl.commitment.MixedCommitment(made("one state")),
+        dict(subject_to=[]),
+    ),
+    "MixedInteger": dict,
+    "MixedInteger.plan": lambda: (iirl.commitment.MixedInteger(), dict(problem=made("problem"))),
+    "NormalForm": dict,
+    "NormalForm.plan": lambda: (iirl.commitment.NormalForm(), dict(problem=made("one state"))),
+    "ValueIteration": lambda: dict(begin=R),
+    "ValueIteration.iterate": lambda: (
+        iirl.commitment.ValueIteration(),
+        dict(problem=made("problem")),
+    ),
+    "ValueIteration.plan": lambda: (
+        iirl.commitment.ValueIteration(),
+        dict(problem=made("problem")),
+    ),
     "StackelbergCommitment": lambda: dict(game=GAME, reward=R),
     "StackelbergCommitment.expected": lambda: (
         iirl.StackelbergCommitment(GAME, R),
@@ -286,7 +342,10 @@ PLANNING = {
         iirl.StackelbergCommitment(GAME, R),
         dict(subject_to=[]),
     ),
-    "StackelbergCommitment.solve": lambda: (iirl.StackelbergCommitment(GAME, R), {}),
+    "StackelbergCommitment.solve": lambda: (
+        iirl.StackelbergCommitment(GAME, R),
+        dict(subject_to=[]),
+    ),
     "commit": lambda: dict(game=GAME, reward=R),
     "OccupancyMeasure": lambda: dict(game=GAME),
     "OccupancyMeasure.expected": on("measure", quantity=R),
@@ -510,7 +569,7 @@ NOT_WALKED = {
     r"(Ball|Centre|Chains|Commitment|Dominance|Environment|Episode|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
-    r"\w+Solution|Approximation|Chosen|CommunicatingClass|ConvergenceCondition|"
+    r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"DecPOMDP|Diagnostics|DistinctRows|"
     r"Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"

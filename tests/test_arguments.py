@@ -77,6 +77,7 @@ MEANINGS = {
     r".*\.(hypothesis|reward|first|second|rows|inside)": {
         "text array"
     },  # numbers written out are exact
+    r"Commitment\.of\.(value|bound)": {"negative", "negative float", "zero", "bool", "2.5"},
     r"HiGHS\.time_limit": {"zero"},
     r"solve\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},
@@ -106,7 +107,6 @@ PLACES = {
     "choices": "leader policy|follower policy",
     "truth": "reward",
     "follower_reward": "reward",
-    "leader_reward": "reward",
     "quantity": "reward",
     "objective": "reward|matrix",
     "second": "reward",

@@ -256,7 +256,9 @@ LIGHT = [
     "from iirl_opt import maze_maker, random_game, load_game, policy_iteration",
     "from iirl_opt.game import split, exact_values",
     "from iirl_opt import CommitmentProblem, dominance, best_responses",
-    "from iirl_opt.commitment import branch_and_bound, enumerate_commitments",
+    "from iirl_opt.commitment import BranchAndBound, Enumeration, ValueIteration, LocalSearch",
+    "from iirl_opt.commitment import MixedInteger, OccupancyProgram, NormalForm, JointOptimum",
+    "from iirl_opt.commitment import commit, Automatic, Commitment, misspecification_loss",
     "from iirl_opt import OptimalFollower, Observation, best_responses",
 ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.graph import prune, reachable

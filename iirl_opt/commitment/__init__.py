@@ -1,4 +1,23 @@
-"""The commitment problem: Algorithms 2 and 3, exact searches, programs, dominance."""
+"""The commitment problem: Algorithms 2 and 3, exact searches, programs, dominance.
+
+A `CommitmentProblem` is the question. `commit`, or a method's ``plan(problem)``, answers it by a
+`Commitment`: a policy, its value, and what is known of all others. Where is ...?
+
+=============================  ==================================================================
+the commitment problem         ``problem``: `CommitmentProblem`; its answers: ``plans``
+Lemma 2                        ``lemma_2``: `JointOptimum`; as a program: ``stackelberg``
+Algorithms 2 and 3             ``algorithms_2_and_3``: `ValueIteration`
+branch and bound               ``branch_and_bound``; its bounds: ``relaxation``, ``compatible``
+every commitment tried         ``enumeration``
+stochastic commitments         ``local_search``, ``gradient``; of one state: ``normal_form``
+constraints of the leader      ``bilevel`` (rows), ``admissible`` (a state at a time)
+a choice among methods         ``methods``: `commit`
+dominance                      ``dominating``
+the wrong follower             ``misspecification``
+ties, decided exactly          ``answers``, ``exact``
+proofs                         ``tree_proof`` (of a search), ``proof`` (of any commitment)
+=============================  ==================================================================
+"""
 
 import lazy_loader
 

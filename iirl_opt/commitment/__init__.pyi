@@ -1,32 +1,26 @@
 from .admissible import (
     AdmissibleCommitment as AdmissibleCommitment,
 )
-from .admissible import (
-    AdmissibleSolution as AdmissibleSolution,
+from .algorithms_2_and_3 import (
+    Approximation as Approximation,
 )
-from .ascent import (
-    grid_check as grid_check,
-)
-from .ascent import (
-    improve_stochastic as improve_stochastic,
-)
-from .ascent import (
-    start_gradient as start_gradient,
-)
-from .bilevel import (
-    BilevelSolution as BilevelSolution,
+from .algorithms_2_and_3 import (
+    ValueIteration as ValueIteration,
 )
 from .bilevel import (
     DeterministicCommitment as DeterministicCommitment,
-)
-from .bounds import (
-    BoundedFollower as BoundedFollower,
 )
 from .bounds import (
     ValueBounds as ValueBounds,
 )
 from .bounds import (
     value_bounds as value_bounds,
+)
+from .branch_and_bound import (
+    BranchAndBound as BranchAndBound,
+)
+from .compatible import (
+    BoundedFollower as BoundedFollower,
 )
 from .dominating import (
     Dominance as Dominance,
@@ -38,10 +32,43 @@ from .dominating import (
     dominance as dominance,
 )
 from .enumeration import (
-    Search as Search,
+    Enumeration as Enumeration,
 )
-from .enumeration import (
-    enumerate_commitments as enumerate_commitments,
+from .gradient import (
+    StartGradient as StartGradient,
+)
+from .gradient import (
+    start_gradient as start_gradient,
+)
+from .lemma_2 import (
+    JointOptimum as JointOptimum,
+)
+from .lemma_2 import (
+    joint_leader_policy as joint_leader_policy,
+)
+from .local_search import (
+    Improvement as Improvement,
+)
+from .local_search import (
+    LocalSearch as LocalSearch,
+)
+from .local_search import (
+    grid_check as grid_check,
+)
+from .methods import (
+    Automatic as Automatic,
+)
+from .methods import (
+    MixedInteger as MixedInteger,
+)
+from .methods import (
+    NormalForm as NormalForm,
+)
+from .methods import (
+    OccupancyProgram as OccupancyProgram,
+)
+from .methods import (
+    commit as commit,
 )
 from .misspecification import (
     Information as Information,
@@ -58,20 +85,14 @@ from .misspecification import (
 from .normal_form import (
     MixedCommitment as MixedCommitment,
 )
-from .normal_form import (
-    MixedSolution as MixedSolution,
-)
 from .plans import (
     Commitment as Commitment,
 )
 from .plans import (
+    CommitmentMethod as CommitmentMethod,
+)
+from .plans import (
     Guarantee as Guarantee,
-)
-from .plans import (
-    StackelbergCommitment as StackelbergCommitment,
-)
-from .plans import (
-    commit as commit,
 )
 from .problem import (
     CommitmentProblem as CommitmentProblem,
@@ -79,50 +100,49 @@ from .problem import (
 from .problem import (
     Reply as Reply,
 )
-from .search import (
-    branch_and_bound as branch_and_bound,
+from .searches import (
+    Search as Search,
+)
+from .stackelberg import (
+    StackelbergCommitment as StackelbergCommitment,
 )
 from .tree_proof import (
     commitment_bound as commitment_bound,
 )
-from .value_iteration import (
-    Approximation as Approximation,
-)
-from .value_iteration import (
-    approximate_value_iteration as approximate_value_iteration,
-)
-from .value_iteration import (
-    joint_leader_policy as joint_leader_policy,
-)
 
 __all__ = [
     "AdmissibleCommitment",
-    "AdmissibleSolution",
     "Approximation",
-    "BilevelSolution",
+    "Automatic",
     "BoundedFollower",
+    "BranchAndBound",
     "Commitment",
+    "CommitmentMethod",
     "CommitmentProblem",
     "DeterministicCommitment",
     "Dominance",
     "DominanceVerdict",
+    "Enumeration",
     "Guarantee",
+    "Improvement",
     "Information",
+    "JointOptimum",
+    "LocalSearch",
     "Misspecified",
     "MixedCommitment",
-    "MixedSolution",
+    "MixedInteger",
+    "NormalForm",
+    "OccupancyProgram",
     "Reply",
     "Search",
     "StackelbergCommitment",
+    "StartGradient",
     "ValueBounds",
-    "approximate_value_iteration",
-    "branch_and_bound",
+    "ValueIteration",
     "commit",
     "commitment_bound",
     "dominance",
-    "enumerate_commitments",
     "grid_check",
-    "improve_stochastic",
     "joint_leader_policy",
     "misspecification_loss",
     "start_gradient",

@@ -24,11 +24,11 @@ speaks of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -37,43 +37,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import MAPPING, checked
 from iirl_opt.commitment.exact import DENSE
-from iirl_opt.commitment.incumbent import upwards
-from iirl_opt.commitment.problem import check_allowed
+from iirl_opt.commitment.incumbent import meets, upwards
+from iirl_opt.commitment.plans import Commitment
+from iirl_opt.commitment.problem import CommitmentProblem, check_allowed
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.linear import solve as solve_exactly
 from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.exact.polytope import corners, count_of_systems
+from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.exact import exact_kernel, exact_reward
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.game.values import REWARD, check_reward
 from iirl_opt.occupancy.measure import OccupancyMeasure, flow_matrix
-from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS
 
-__all__ = ["AdmissibleCommitment", "AdmissibleSolution", "Restriction"]
+__all__ = ["AdmissibleCommitment", "Restriction"]
 
 Array = NDArray[np.float64]
 
 # Exact systems that are solved for the corners.
 CORNERS = 5000
 Restriction = tuple[ArrayLike, ArrayLike]
-
-
-class AdmissibleSolution(NamedTuple):
-    """The best admissible commitment.
-
-    Attributes
-    ----------
-    policy : the commitment, shape (S, A).
-    bounds : by the multipliers, what no admissible commitment exceeds from each state, shape (S,):
-        the solver's word.
-    solved : the solver's record.
-    """
-
-    policy: Array
-    bounds: Array
-    solved: Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +82,10 @@ class AdmissibleCommitment:
 
     Examples
     --------
-    >>> game = TwoAgentMDP([[[[1, 0]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], discount=0.5)
+    >>> game = TwoAgentMDP([[[[1, 0]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], "1/2", start=[1, 0])
     >>> half = ([[0.0, 1.0]], [0.5])  # the second action with probability ½ at most
-    >>> AdmissibleCommitment(game, [0.0, 1.0], {"*": half}).solve().policy[0].round(6)
-    array([0.5, 0.5])
+    >>> AdmissibleCommitment(game, [0.0, 1.0], {"*": half}).solve()
+    Commitment(value 0.666666667, bound 0.666666667, EXACT among admissible, program)
     """
 
     game: TwoAgentMDP
@@ -153,13 +140,28 @@ class AdmissibleCommitment:
             rows.append((out @ mu == np.zeros(forbidden.size)).set_label("forbidden"))
         return rows
 
-    def program(self) -> cp.Problem:
-        """Return the cvxpy problem."""
-        return cp.Problem(cp.Maximize(self.measure.expected(self.reward)), self.constraints)
+    def expected(self, quantity: ArrayLike) -> cp.Expression:
+        """Return the expected discounted sum of a quantity, the play starting from `weights`."""
+        return self.measure.expected(quantity)
+
+    @property
+    def objective(self) -> cp.Maximize:
+        """The expected discounted reward, the play starting from `weights`."""
+        return cp.Maximize(self.expected(self.reward))
+
+    @checked(subject_to=CONSTRAINTS)
+    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+        """Return the cvxpy problem, with further constraints if given.
+
+        Of rows that couple states the optimum need be no commitment: `solve` takes none.
+        """
+        return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
     @checked(solver=SOLVER)
-    def solve(self, solver: Solver | None = None) -> AdmissibleSolution:
+    def solve(self, *, solver: Solver | None = None) -> Commitment:
         """Return the best admissible commitment.
+
+        It is EXACT where `exactly` confirms it; elsewhere its bound is the solver's word.
 
         Raises
         ------
@@ -168,12 +170,33 @@ class AdmissibleCommitment:
 
         **Source** the module's docstring. **Cost** one LP.
         """
-        solved = solve(self.program(), solver)
+        solved = solve(self.problem(), solver)
+        asked = CommitmentProblem(
+            self.game, self.reward, OptimalFollower("first"), allowed=self.allowed
+        )
+        exact = self.exactly()
+        if exact is None:
+            policy, bound = self._play(), float(self.game.start @ solved.duals["flow"])
+        else:
+            policy, bound = exact
+        reply = asked.reply(policy)
+        return Commitment.of(
+            asked,
+            policy,
+            reply,
+            method="program",
+            bound=bound,
+            proved=exact is not None and meets(asked, policy, reply, bound),
+            among="admissible" if self.restrictions else "all",
+            solved=solved,
+        )
+
+    def _play(self) -> Array:
+        """Return the commitment (S, A) that the measure plays, now that it is solved."""
         mu = np.maximum(np.asarray(self.measure.variable.value), 0.0).reshape(self.game.shape)
         answers = mu.sum(axis=1).argmax(axis=1)
         play = mu[np.arange(len(mu)), :, answers]
-        policy = play / play.sum(axis=1, keepdims=True)
-        return AdmissibleSolution(policy, np.array(solved.duals["flow"]), solved)
+        return np.asarray(play / play.sum(axis=1, keepdims=True))
 
     def exactly(self) -> tuple[Array, float] | None:
         """Return the best admissible commitment (S, A) and its value, by rational arithmetic.

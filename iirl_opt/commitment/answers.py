@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from iirl_opt.commitment.stacked import (
     UNIT,
     Arithmetic,
-    Optimal,
+    Optima,
     Stack,
     best,
     majorant,
@@ -159,7 +159,7 @@ class Answers:
         may = tied | open_
         at = np.flatnonzero(open_.any(axis=(1, 2)))
         if at.size:
-            part, near = centred.take(at), Optimal(actions[at], values[at], q[at], noise[at])
+            part, near = centred.take(at), Optima(actions[at], values[at], q[at], noise[at])
             above = upper_values(part, arithmetic, near=near) - values[at]
             reach = (q[at] + noise[at]) + gamma * products(part.kernel, above) * (1 + 8 * UNIT)
             may[at] |= reach >= (values[at] - error[at])[..., None]

@@ -23,7 +23,7 @@ what dominates here need not dominate those.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations
 from typing import NamedTuple
@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
 from iirl_opt.commitment.answers import Assessment
-from iirl_opt.commitment.bounds import Relaxation, bounded
-from iirl_opt.commitment.enumeration import check_count, commitments
+from iirl_opt.commitment.branch_and_bound import BranchAndBound
 from iirl_opt.commitment.exact import DENSE, ExactProblem
 from iirl_opt.commitment.incumbent import PROVED, scales, surely
-from iirl_opt.commitment.optimal_follower import joint_optimum
+from iirl_opt.commitment.lemma_2 import joint_optimum
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
-from iirl_opt.commitment.search import branch_and_bound
+from iirl_opt.commitment.relaxation import Relaxation, bounded
+from iirl_opt.commitment.searches import check_count, commitments
 
 __all__ = ["Dominance", "DominanceVerdict", "dominance", "optimistic_commitment"]
 
@@ -132,7 +132,7 @@ def dominance(
     if bounded(problem):
         box = Relaxation(problem).bound(problem.allowed[None])
         found, bounds = problem.assess(box.actions), box.w_hi[0]
-        allowed = _allowed(problem, box.actions[0], found, 0, tolerance)
+        allowed = _accepted(problem, box.actions[0], found, 0, tolerance)
         if (found.lower[0] >= bounds - allowed).all():
             values = found.values[0]
             best = np.maximum(bounds, values)
@@ -155,7 +155,7 @@ def optimistic_commitment(problem: CommitmentProblem) -> tuple[Integers, Array, 
     return box.actions[0], problem.assess(box.actions).lower[0], box.w_hi[0]
 
 
-def _allowed(
+def _accepted(
     problem: CommitmentProblem,
     actions: Integers,
     found: Assessment,
@@ -200,7 +200,7 @@ def _dominating(
     )
 
 
-class _Table(NamedTuple):
+class _AllValues(NamedTuple):
     """Commitments (K, S), their values (K, S) as computed, and bounds on them."""
 
     rows: Integers
@@ -239,7 +239,7 @@ def _by_table(problem: CommitmentProblem, tolerance: float | None) -> Dominance:
     )
 
 
-def _table(problem: CommitmentProblem, tolerance: float | None) -> _Table:
+def _table(problem: CommitmentProblem, tolerance: float | None) -> _AllValues:
     """Return all commitments that may be best from some state.
 
     Up to some thousand of them are evaluated in rational arithmetic, where that is possible; then
@@ -253,8 +253,8 @@ def _table(problem: CommitmentProblem, tolerance: float | None) -> _Table:
     exactly = problem.epsilon is not None and live.size <= RESOLVED
     if not exactly or problem.game.n_states > DENSE:
         best = int((found.lower @ problem.game.start).argmax())
-        allowed = _allowed(problem, rows[best], found, best, tolerance)
-        return _Table(rows, found.values, found.lower, found.upper, allowed)
+        allowed = _accepted(problem, rows[best], found, best, tolerance)
+        return _AllValues(rows, found.values, found.lower, found.upper, allowed)
     exact = ExactProblem(problem)
     lower, upper = found.lower.copy(), found.upper.copy()
     # Exact values, by rank in each state: floats would make ties of what differs by less.
@@ -268,7 +268,7 @@ def _table(problem: CommitmentProblem, tolerance: float | None) -> _Table:
                 near_value = float(np.nextafter(float(top), -np.inf))
             lower[k, s] = upper[k, s] = near_value
     allowed = np.full(rows.shape[1], equal)
-    return _Table(rows, np.clip(found.values, lower, upper), lower, upper, allowed)
+    return _AllValues(rows, np.clip(found.values, lower, upper), lower, upper, allowed)
 
 
 def _not_jointly(attained: NDArray[np.bool_], loss: Array) -> list[int]:
@@ -305,8 +305,9 @@ def _by_bounds(
         """Return the best commitment for the mean over states, its values, and a bound."""
         left = until - time.perf_counter()
         seconds = None if np.isinf(left) else max(left * share, 0.0)
-        weights = np.isin(np.arange(n_states), states) / len(states)
-        found = branch_and_bound(problem, start=weights, incumbent=incumbent, time_limit=seconds)
+        mean = problem.game.starting_at(np.isin(np.arange(n_states), states).astype(int))
+        search = BranchAndBound(incumbent=incumbent, time_limit=seconds)
+        found = search.search(replace(problem, game=mean))
         return found.actions, found.values, found.bound
 
     shift = float(problem.offset)

@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from iirl_opt.commitment.answers import Assessment
 from iirl_opt.commitment.exact import DENSE, LARGEST, ExactProblem
-from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers
+from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers, Reply
 from iirl_opt.commitment.smooth import answered
 from iirl_opt.commitment.stacked import UNIT
 from iirl_opt.errors import NotExact
-from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import local_scale
 
@@ -85,12 +84,10 @@ class Incumbent:
 
     Parameters
     ----------
-    problem : the problem.
-    weights : of the states in the objective, (S,).
+    problem : the problem, whose start distribution weights the states.
     """
 
     problem: CommitmentProblem
-    weights: Array
     floor: float = -np.inf
     evaluated: int = 0
     best: _Rival | None = None
@@ -102,8 +99,8 @@ class Incumbent:
     def look(self, actions: Integers) -> Assessment:
         """Evaluate commitments (K, S), keep those that may be best, and return what was found."""
         found = self.problem.assess(actions)
-        lower = -weighted(-found.lower, self.weights)
-        upper = weighted(found.upper, self.weights)
+        lower = -weighted(-found.lower, self.start)
+        upper = weighted(found.upper, self.start)
         self.evaluated += len(actions)
         at = int(lower.argmax())
         if self.best is None or lower[at] > self.floor:
@@ -126,13 +123,15 @@ class Incumbent:
         most = DENSE if self.problem.epsilon is None else LARGEST
         return ExactProblem(self.problem) if self.problem.game.n_states <= most else None
 
+    @property
+    def start(self) -> Array:
+        """The start distribution, (S,)."""
+        return self.problem.game.start
+
     @cached_property
-    def exact_weights(self) -> NDArray[np.object_]:
-        """The weights in Fractions."""
-        game = self.problem.game
-        if self.weights is game.start:
-            return np.array(game.rational.start, dtype=object)
-        return as_fractions(self.weights)
+    def exact_start(self) -> NDArray[np.object_]:
+        """The start distribution in Fractions."""
+        return np.array(self.problem.game.rational.start, dtype=object)
 
     def scale(self) -> float:
         """Return the local scale of the reward that the best one meets."""
@@ -188,7 +187,7 @@ class Incumbent:
         response = reply.played
         values = exact.values(chosen.actions, response)
         carried = self._worth(values)
-        shift = self.problem.offset * sum(self.exact_weights)
+        shift = self.problem.offset
         return Settled(
             chosen.actions,
             response,
@@ -214,14 +213,14 @@ class Incumbent:
                 above += [other.upper for other in rivals[number:] if late]
                 break
             response, values, wrong = answered(exact, rival.actions, rival.answers)
-            lost = float(weighted(wrong[None], self.weights)[0])
+            lost = float(weighted(wrong[None], self.start)[0])
             found.append((self._worth(values), lost, rival, response, values))
         at = max(range(len(found)), key=lambda k: found[k][0] - Fraction(found[k][1]))
         value, error, chosen, response, values = found[at]
         most = [Fraction(x) for x in above if x > -np.inf]
         bound = max([worth + Fraction(lost) for worth, lost, *_ in found] + most)
         sure = value - Fraction(error)
-        shift = self.problem.offset * sum(self.exact_weights)
+        shift = self.problem.offset
         return Settled(
             chosen.actions,
             response,
@@ -237,11 +236,11 @@ class Incumbent:
     def _roughly(self, rest: float) -> Settled:
         """Return the best one and the bounds as floats know them."""
         assert self.best is not None
-        actions, shift = self.best.actions, self.problem.offset * sum(self.exact_weights)
+        actions, shift = self.best.actions, self.problem.offset
         found = self.problem.assess(actions[None])
         values = found.values[0] + float(self.problem.offset)
         above = max([rest, *(rival.upper for rival in self._open())])
-        carried = float(found.values[0] @ self.weights)
+        carried = float(found.values[0] @ self.start)
         return Settled(
             actions,
             found.response[0],
@@ -279,17 +278,16 @@ class Incumbent:
 
     def _worth(self, values: NDArray[np.object_]) -> Fraction:
         """Return exact values, weighted and centred."""
-        weights = self.exact_weights
-        return Fraction((weights * values).sum() - self.problem.offset * weights.sum())
+        return Fraction((self.exact_start * values).sum() - self.problem.offset)
 
     def _scale(self, actions: Integers, response: Array) -> float:
-        return float(scales(self.problem, actions, response) @ self.weights)
+        return float(scales(self.problem, actions, response) @ self.start)
 
     def _play(self, actions: Integers) -> tuple[int, ...]:
         """Return the actions in states that play can reach, −1 in others, which earn nothing."""
         rows = self.problem.kernel[np.arange(len(actions)), actions]
         onward = np.asarray((rows > 0).any(axis=1))
-        seen = self.weights > 0
+        seen = self.start > 0
         while True:
             more = seen | onward[seen].any(axis=0)
             if (more == seen).all():
@@ -326,6 +324,13 @@ def proves(gap: float, scale: float, value: float) -> bool:
     It does up to 2⁻⁴⁰ of the local scale, or two neighbouring floats at the value.
     """
     return bool(gap <= max(PROVED * scale, 2 * np.spacing(abs(value))))
+
+
+def meets(problem: CommitmentProblem, policy: Array, reply: Reply, bound: float) -> bool:
+    """Return whether what a policy and the reply to it earn from the start counts as a bound."""
+    scale = local_scale(problem.game, problem.reward, (policy, reply.response))
+    value = float(problem.game.start @ reply.values)
+    return proves(bound - value, float(problem.game.start @ scale), value)
 
 
 def weighted(values: Array, weights: Array) -> Array:

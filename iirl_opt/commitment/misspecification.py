@@ -10,20 +10,22 @@ best single commitment maximises ``Σ_k w_k V_k(π1)``, and the *value of inform
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from iirl_opt.checks import FUNCTION, TIME_LIMIT, array_of_floats, checked, each, whole
-from iirl_opt.commitment.bounds import bounded
+from iirl_opt.checks import TIME_LIMIT, array_of_floats, checked, each, optional, whole
+from iirl_opt.commitment.branch_and_bound import suited
 from iirl_opt.commitment.dominating import optimistic_commitment
-from iirl_opt.commitment.enumeration import LIMIT, Search, check_count, commitments
+from iirl_opt.commitment.enumeration import LIMIT
 from iirl_opt.commitment.incumbent import PROVED, Incumbent, Settled, scales
-from iirl_opt.commitment.optimal_follower import joint_optimum, proved_joint
+from iirl_opt.commitment.lemma_2 import joint_optimum, proved_joint
+from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
-from iirl_opt.commitment.search import branch_and_bound, search
+from iirl_opt.commitment.relaxation import bounded
+from iirl_opt.commitment.searches import Search, check_count, commitments
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
 
@@ -92,14 +94,7 @@ class Information:
 def assume(problem: CommitmentProblem, follower: Follower) -> CommitmentProblem:
     """Return the problem with another follower; its tie rule is kept where it has a meaning."""
     ties = problem.ties if isinstance(follower, OptimalFollower | EpsilonGreedyFollower) else None
-    return CommitmentProblem(
-        problem.game,
-        problem.reward,
-        follower,
-        follower_reward=problem.follower_reward,
-        ties=ties,
-        allowed=problem.allowed,
-    )
+    return replace(problem, follower=follower, ties=ties)
 
 
 def plan_for(problem: CommitmentProblem) -> Integers:
@@ -112,7 +107,7 @@ def plan_for(problem: CommitmentProblem) -> Integers:
     Raises
     ------
     InvalidArgument
-        As `search`.
+        As `BranchAndBound.search`, or `Enumeration.search`.
     """
     if bounded(problem):
         if problem.lemma_2:
@@ -122,15 +117,15 @@ def plan_for(problem: CommitmentProblem) -> Integers:
         response = problem.assess(actions[None]).response[0]
         if (least >= bounds - PROVED * scales(problem, actions, response)).all():
             return actions
-    return search(problem).actions
+    return suited(problem).search(problem).actions
 
 
-@checked(problem=PROBLEM, time_limit=TIME_LIMIT, plan=FUNCTION)
+@checked(problem=PROBLEM, by=optional(METHOD), time_limit=TIME_LIMIT)
 def misspecification_loss(
     problem: CommitmentProblem,
     assumed: Follower | Mapping[str, Follower] | None = None,
     *,
-    plan: Callable[[CommitmentProblem], ArrayLike] = plan_for,
+    by: CommitmentMethod | None = None,
     time_limit: float | None = None,
 ) -> dict[str, Misspecified]:
     """Return what commitments planned for assumed followers lose against the true one.
@@ -140,15 +135,16 @@ def misspecification_loss(
     problem : with the true follower.
     assumed : a follower, or followers by name; ``"optimal"`` is always among the answers, a single
         follower goes by ``"assumed"``.
-    plan : a planner: a problem in, actions (S,) or a policy (S, A) of a deterministic commitment
-        out; exact by default.
+    by : the method that plans for the assumed followers, a deterministic commitment each; by
+        default a search for one that is best from every state, where there is one.
     time_limit : seconds for the search of the best commitment against the true follower, after
         which its bound stands in for it.
 
     Raises
     ------
     InvalidArgument
-        The planner's answer is no deterministic commitment to allowed actions; else as `search`.
+        The method's commitment is not deterministic, or not to allowed actions; else as
+        `BranchAndBound.search`, or `Enumeration.search`.
 
     **Source** paper, Section 5 (the joint policy against suboptimal followers). **Cost** one search
     a follower.
@@ -168,16 +164,13 @@ def misspecification_loss(
         followers.update(assumed)
     elif assumed is not None:
         followers["assumed"] = assumed
-    plans = {
-        name: _planned(problem, name, plan(assume(problem, f))) for name, f in followers.items()
-    }
+    plans = {}
+    for name, follower in followers.items():
+        asked = assume(problem, follower)
+        plans[name] = plan_for(asked) if by is None else _actions_of(name, by.plan(asked))
     earned = {name: settled(problem, actions) for name, actions in plans.items()}
     first = max(earned.values(), key=lambda one: one.value).actions
-    best = (
-        branch_and_bound(problem, incumbent=first, time_limit=time_limit)
-        if bounded(problem)
-        else search(problem, time_limit=time_limit)
-    )
+    best = suited(problem, incumbent=first, time_limit=time_limit).search(problem)
     return {
         name: Misspecified(one.actions, one.value, one.values, best) for name, one in earned.items()
     }
@@ -211,7 +204,7 @@ def value_of_information(
     check_count(problem, limit)
     types = [assume(problem, follower) for follower in followers]
     start = problem.game.start
-    alone = [Incumbent(kind, start) for kind in types]
+    alone = [Incumbent(kind) for kind in types]
     rivals: list[tuple[float, Integers]] = []
     floor = -np.inf
     for rows in commitments(problem.allowed):
@@ -236,28 +229,18 @@ def value_of_information(
 
 def settled(problem: CommitmentProblem, actions: Integers) -> Settled:
     """Return what one commitment (S,) earns: in rational arithmetic where that is possible."""
-    one = Incumbent(problem, problem.game.start)
+    one = Incumbent(problem)
     one.look(actions[None])
     return one.settle(-np.inf)
 
 
-def _planned(problem: CommitmentProblem, name: str, answer: ArrayLike) -> Integers:
-    """Return a planner's answer as actions (S,)."""
-    given = np.asarray(answer)
-    shape = problem.game.shape[:2]
-    if given.shape == shape and np.isin(given, (0, 1)).all() and (given.sum(axis=1) == 1).all():
-        given = given.argmax(axis=1)
-    known = given.shape == shape[:1] and given.dtype.kind in "iu"
-    if not (known and ((given >= 0) & (given < shape[1])).all()) or not (
-        problem.allowed[np.arange(shape[0]), given].all()
-    ):
-        raise InvalidArgument(
-            f"plan for {name!r}",
-            f"is {given!r}",
-            f"allowed actions of shape {shape[:1]} or their policy {shape}",
-            answer,
-        )
-    return given.astype(np.int64)
+def _actions_of(name: str, planned: Commitment) -> Integers:
+    """Return a deterministic commitment to allowed actions as actions (S,)."""
+    policy, allowed = planned.policy, planned.problem.allowed
+    if not np.isin(policy, (0, 1)).all() or (policy.astype(bool) & ~allowed).any():
+        wanted = "a deterministic commitment to allowed actions"
+        raise InvalidArgument(f"plan for {name!r}", f"is {policy!r}", wanted, policy)
+    return np.asarray(policy.argmax(axis=1))
 
 
 def _check_prior(n: int, weights: ArrayLike | None) -> Array:

@@ -17,57 +17,43 @@ the same optimum as the linear program an answer of Conitzer & Sandholm 2006.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from iirl_opt.checks import checked
-from iirl_opt.commitment.bilevel import STRICT
+from iirl_opt.commitment.algorithms_2_and_3 import evaluated
+from iirl_opt.commitment.bilevel_rounds import STRICT
 from iirl_opt.commitment.exact import ExactProblem
-from iirl_opt.commitment.incumbent import upwards
+from iirl_opt.commitment.incumbent import meets, upwards
+from iirl_opt.commitment.local_search import LocalSearch
+from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.polytope import corners, count_of_systems
-from iirl_opt.solver import Solved, Solver, solve
+from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
+from iirl_opt.solver.rules import CONSTRAINTS
 
-__all__ = ["MixedCommitment", "MixedSolution"]
-
-Array = NDArray[np.float64]
+__all__ = ["MixedCommitment"]
 
 # Exact systems that are solved for the supremum.
 CORNERS = 5000
 
 
-class MixedSolution(NamedTuple):
-    """The best mixed strategy of a one-state game.
-
-    Attributes
-    ----------
-    policy : the commitment, shape (1, A).
-    bound : no commitment, deterministic or not, has a larger discounted value: the solver's word.
-    solved : the solver's record.
-    """
-
-    policy: Array
-    bound: float
-    solved: Solved
-
-
-@checked(problem=PROBLEM)
+@checked(asked=PROBLEM)
 @dataclass(frozen=True, eq=False)
 class MixedCommitment:
     """The best stochastic commitment of a one-state game as a cvxpy program to extend.
 
     Parameters
     ----------
-    problem : a game of one state with an optimal or ε-greedy follower.
+    asked : a game of one state with an optimal or ε-greedy follower.
 
     Raises
     ------
@@ -79,15 +65,16 @@ class MixedCommitment:
     >>> from iirl_opt.game.mdp import TwoAgentMDP
     >>> game = TwoAgentMDP(np.ones((1, 2, 2, 1), dtype=int), 0)
     >>> mine, theirs = [[[2.0, 4.0], [1.0, 3.0]]], [[[1.0, 0.0], [0.0, 1.0]]]
-    >>> found = MixedCommitment(CommitmentProblem(game, mine, follower_reward=theirs)).solve()
-    >>> found.policy.round(6), round(found.bound, 6)  # Conitzer & Sandholm's example: half each
-    (array([[0.5, 0.5]]), 3.5)
+    >>> asked = CommitmentProblem(game, mine, follower_reward=theirs, ties="optimistic")
+    >>> found = MixedCommitment(asked).solve()
+    >>> found.policy.round(6), found  # Conitzer & Sandholm's example: half each
+    (array([[0.5, 0.5]]), Commitment(value 3.5, bound 3.5, EXACT among all, milp))
     """
 
-    problem: CommitmentProblem
+    asked: CommitmentProblem
 
     def __post_init__(self) -> None:
-        p = self.problem
+        p = self.asked
         if p.game.n_states != 1:
             raise InvalidArgument(
                 "game", f"has {p.game.n_states} states", "one state", p.game.n_states
@@ -103,12 +90,12 @@ class MixedCommitment:
     @cached_property
     def play(self) -> cp.Variable:
         """The probability z of leader action a with greedy answer b, shape (A·B,), ``a·B + b``."""
-        return cp.Variable(int(np.prod(self.problem.game.shape)), nonneg=True, name="play")
+        return cp.Variable(int(np.prod(self.asked.game.shape)), nonneg=True, name="play")
 
     @cached_property
     def answer(self) -> cp.Variable:
         """The follower's greedy answer y, shape (B,)."""
-        return cp.Variable(self.problem.game.n_follower_actions, boolean=True, name="answer")
+        return cp.Variable(self.asked.game.n_follower_actions, boolean=True, name="answer")
 
     @cached_property
     def _value(self) -> cp.Variable:
@@ -118,13 +105,13 @@ class MixedCommitment:
     @property
     def leader(self) -> cp.Expression:
         """The mixed strategy x, shape (A,)."""
-        _, n_a, n_b = self.problem.game.shape
+        _, n_a, n_b = self.asked.game.shape
         return np.kron(np.eye(n_a), np.ones(n_b)) @ self.play
 
     @property
     def objective(self) -> cp.Maximize:
         """The leader's discounted reward."""
-        p = self.problem
+        p = self.asked
         assert p.epsilon is not None
         reward = p.full_reward[0]
         mixed = (1 - p.epsilon) * reward + p.epsilon * reward.mean(axis=1, keepdims=True)
@@ -133,8 +120,8 @@ class MixedCommitment:
     @cached_property
     def constraints(self) -> list[cp.Constraint]:
         """The rows of the module's docstring, labelled."""
-        _, n_a, n_b = self.problem.game.shape
-        theirs = self.problem.full_follower_reward[0]
+        _, n_a, n_b = self.asked.game.shape
+        theirs = self.asked.full_follower_reward[0]
         theirs = (theirs - theirs.min()) / (float(np.ptp(theirs)) or 1.0)
         losses = sp.csr_array(np.repeat(theirs, n_b, axis=0).T)  # (B, A·B): Σ_a x_a r2(a, b)
         most = (theirs.max(axis=1, keepdims=True) - theirs).max(axis=0)
@@ -149,24 +136,53 @@ class MixedCommitment:
                 <= most
             ).set_label("greedy"),
         ]
-        forbidden = np.flatnonzero(~np.repeat(self.problem.allowed[0], n_b))
+        forbidden = np.flatnonzero(~np.repeat(self.asked.allowed[0], n_b))
         if forbidden.size:
             out = sp.eye_array(n_a * n_b, format="csr")[forbidden]
             rows.append((out @ self.play == np.zeros(forbidden.size)).set_label("forbidden"))
         return rows
 
-    def program(self) -> cp.Problem:
-        """Return the cvxpy problem."""
-        return cp.Problem(self.objective, self.constraints)
+    @checked(subject_to=CONSTRAINTS)
+    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+        """Return the cvxpy problem, with further constraints if given."""
+        return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
-    @checked(solver=SOLVER)
-    def solve(self, solver: Solver | None = None) -> MixedSolution:
-        """Return the best mixed strategy. **Cost** a mixed-integer program with B binaries."""
-        solved = solve(self.program(), STRICT if solver is None else solver)
+    @checked(subject_to=CONSTRAINTS, solver=SOLVER)
+    def solve(
+        self, subject_to: Sequence[cp.Constraint] = (), *, solver: Solver | None = None
+    ) -> Commitment:
+        """Return the best mixed strategy, evaluated at the follower's true answer.
+
+        Without rows of yours it is EXACT where it meets the `supremum`. With rows, which the
+        follower ignores, the bound is the solver's word.
+
+        Raises
+        ------
+        Infeasible
+            No mixed strategy respects the rows.
+
+        **Cost** a mixed-integer program with B binaries; then arithmetic.
+        """
+        solved = solve(self.problem(subject_to), STRICT if solver is None else solver)
         x = np.maximum(np.asarray(self.leader.value), 0.0)
         bound = solved.value if solved.bound is None else solved.bound
         assert bound is not None
-        return MixedSolution((x / x.sum())[None], bound, solved)
+        best, supremum = evaluated(self.asked, (x / x.sum())[None]), None
+        if not subject_to:
+            supremum = self.supremum()
+            bound = bound if supremum is None else supremum
+            if best.value < bound:  # ties not in the leader's favour, or lost by rounding
+                found = LocalSearch(begin=best.policy).climb(self.asked).best
+                best = max(found, best, key=lambda one: one.value)
+        return Commitment.of(
+            self.asked,
+            best.policy,
+            best.reply,
+            method="milp",
+            bound=bound,
+            proved=supremum is not None and meets(self.asked, best.policy, best.reply, supremum),
+            solved=solved,
+        )
 
     def supremum(self) -> float | None:
         """Return what no commitment exceeds, by the corners of the follower's regions; else None.
@@ -176,7 +192,7 @@ class MixedCommitment:
 
         **Source** Conitzer & Sandholm 2006. **Cost** arithmetic in Fractions.
         """
-        p = self.problem
+        p = self.asked
         _, n_a, n_b = p.game.shape
         if count_of_systems(n_a, n_b - 1) * n_b > CORNERS:
             return None

@@ -172,12 +172,12 @@ class CommitmentProblem:
     @cached_property
     def full_reward(self) -> Array:
         """The leader's reward as (S, A, B)."""
-        return _spread(self.game, self.reward)
+        return _joint_reward(self.game, self.reward)
 
     @cached_property
     def full_follower_reward(self) -> Array:
         """The follower's reward as (S, A, B)."""
-        return _spread(self.game, self.follower_reward)
+        return _joint_reward(self.game, self.follower_reward)
 
     @cached_property
     def arithmetic(self) -> Arithmetic:
@@ -396,7 +396,7 @@ class CommitmentProblem:
     @cached_property
     def kernel(self) -> Array:
         """The dense kernel (S, A, B, S)."""
-        return _dense(self.game.matrix).reshape(*self.game.shape, self.game.n_states)
+        return dense_matrix(self.game.matrix).reshape(*self.game.shape, self.game.n_states)
 
     @checked(q=VALUES, own=VALUES, noise=VALUES)
     def answer(self, q: Array, own: Array, noise: Array | float = 0.0) -> Array:
@@ -419,11 +419,12 @@ class CommitmentProblem:
 PROBLEM: Rule = is_a(CommitmentProblem)
 
 
-def _dense(matrix: Matrix) -> Array:
+def dense_matrix(matrix: Matrix) -> Array:
+    """Return a matrix as a dense array."""
     return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
 
 
-def _spread(game: TwoAgentMDP, reward: Array) -> Array:
+def _joint_reward(game: TwoAgentMDP, reward: Array) -> Array:
     joint = reward[:, None, None] if reward.ndim == 1 else reward
     return np.broadcast_to(joint, game.shape)
 

@@ -22,7 +22,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Arithmetic", "Optimal", "Stack", "best", "majorant", "policy_values", "upper_values"]
+__all__ = [
+    "Arithmetic",
+    "Optima",
+    "Stack",
+    "best",
+    "majorant",
+    "policy_values",
+    "upper_values",
+]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -73,7 +81,7 @@ class Stack(NamedTuple):
         return Stack(self.kernel[which], self.reward[which], self.size[which])
 
 
-class Optimal(NamedTuple):
+class Optima(NamedTuple):
     """Good policies of K problems and what they are worth, as computed.
 
     Attributes
@@ -90,7 +98,7 @@ class Optimal(NamedTuple):
 
 def best(
     stack: Stack, arithmetic: Arithmetic, allowed: Mask | None = None, start: Integers | None = None
-) -> Optimal:
+) -> Optima:
     """Return optimal policies, as far as floats can tell, by stacked policy iteration.
 
     Parameters
@@ -127,7 +135,7 @@ def best(
         going = going[better.any(axis=1)]
         if not going.size:
             break
-    return Optimal(actions, values, q, noise)
+    return Optima(actions, values, q, noise)
 
 
 def policy_values(
@@ -158,7 +166,10 @@ def majorant(chain: Array, right: Array, arithmetic: Arithmetic) -> Array:
 
 
 def upper_values(
-    stack: Stack, arithmetic: Arithmetic, allowed: Mask | None = None, near: Optimal | None = None
+    stack: Stack,
+    arithmetic: Arithmetic,
+    allowed: Mask | None = None,
+    near: Optima | None = None,
 ) -> Array:
     """Return W (K, S), which the values of no policy over the allowed actions exceed.
 

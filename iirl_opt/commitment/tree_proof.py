@@ -19,10 +19,11 @@ from iirl_opt.certificate.boxes import Bounds, FollowerPlay, Model
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.tree import CommitmentBound, Mask, model_of, weighted
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, array_of_whole, checked, whole
+from iirl_opt.commitment.branching import branched
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.commitment.rounding import bound_box, bound_one, grid
-from iirl_opt.commitment.search import branch_and_bound
-from iirl_opt.commitment.tree import SearchTree
+from iirl_opt.commitment.search_tree import SearchTree
+from iirl_opt.commitment.searches import check_actions
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction, as_fractions
 from iirl_opt.follower import (
@@ -96,7 +97,7 @@ def commitment_bound(
     Parameters
     ----------
     actions : the commitment to state, (S,); by default the best one.
-    gap, time_limit : of the search: see `branch_and_bound`. If the time ends first, the proof is of
+    gap, time_limit : of the search: see `BranchAndBound`. If the time ends first, the proof is of
         the bound that the search had reached.
     most_leaves : more are refused.
 
@@ -110,9 +111,8 @@ def commitment_bound(
     a leaf of 20 states.
     """
     play = play_of(problem)
-    found = branch_and_bound(
-        problem, incumbent=actions, gap=gap, time_limit=time_limit, record=True
-    )
+    given = None if actions is None else check_actions(problem, actions)
+    found = branched(problem, incumbent=given, gap=gap, time_limit=time_limit, record=True)
     assert found.tree is not None
     if len(found.tree.leaf) > most_leaves:
         raise _too_many(len(found.tree.leaf), most_leaves)

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.commitment.enumeration import enumerate_commitments
+from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
+from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.commitment.value_iteration import approximate_value_iteration
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
@@ -83,7 +83,7 @@ def compute(cell: Cell) -> dict[str, Any]:
     boltzmann = cell.method == "boltzmann"
     follower = BoltzmannFollower(level) if boltzmann else EpsilonGreedyFollower(level)
     problem = CommitmentProblem(game, reward, follower)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     return {
         "algorithm": found.iterated.value,
         "returned": found.value,
@@ -100,7 +100,7 @@ def best_value(problem: CommitmentProblem) -> float | None:
     **Source** the module's three cases; the joint optimum by the paper's Lemma 2.
     """
     if problem.n_deterministic <= MOST_ENUMERATED:
-        return enumerate_commitments(problem).value
+        return Enumeration().search(problem).value
     game = problem.game
     if problem.epsilon == 0:
         return float(game.start @ modified_policy_iteration(game, problem.reward).values)

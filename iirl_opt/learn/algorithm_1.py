@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, SEED, checked, has, one_of
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Check
 from iirl_opt.checks import POSITIVE, checked, is_a, whole
-from iirl_opt.commitment.enumeration import commitments
+from iirl_opt.commitment.searches import commitments
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.exact import exact_optimum

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FINITE, checked, each
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
+from iirl_opt.commitment.methods import commit
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.commitment.value_iteration import approximate_value_iteration
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, LocalFollower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -76,7 +76,7 @@ def plan_for(game: TwoAgentMDP, reward: ArrayLike, follower: Follower) -> Array:
     **Source** paper, Algorithms 2 and 3 for local followers. **Cost** arithmetic.
     """
     if isinstance(follower, LocalFollower):
-        return approximate_value_iteration(CommitmentProblem(game, reward, follower)).policy
+        return ValueIteration().iterate(CommitmentProblem(game, reward, follower)).policy
     return commit(game, reward).policy
 
 

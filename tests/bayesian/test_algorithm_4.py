@@ -5,8 +5,8 @@ import pytest
 
 from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.bayesian.families import EpsilonGreedyFamily
+from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.commitment.value_iteration import approximate_value_iteration
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
@@ -44,7 +44,7 @@ def test_it_commits_by_algorithm_2_under_the_posterior_means():
     some = told(learner())
     np.testing.assert_allclose(some.estimate(), some.sample().rewards.mean(axis=(0, 1)))
     problem = CommitmentProblem(GAME, some.estimate(), BoltzmannFollower(some.estimate_parameter()))
-    np.testing.assert_array_equal(some.ask(), approximate_value_iteration(problem).policy)
+    np.testing.assert_array_equal(some.ask(), ValueIteration().iterate(problem).policy)
 
 
 def test_a_learner_is_frozen_and_asks_the_same_again():

@@ -5,9 +5,9 @@
 Random games are drawn with what floats find hard: penalties up to −10¹² in a state that good play
 does not enter, constants up to 10¹² added to all rewards, discounts up to 1 − 10⁻¹⁰, rows that are
 the same or differ by 10⁻¹² of the rewards, float images of rational kernels. The leader commits to
-an optimal or an ε-greedy follower, with the same reward or another. What `commit` returns is judged
-by code that shares nothing with the package's searches: every commitment, in `fractions.Fraction`,
-with an elimination of its own.
+an optimal or an ε-greedy follower, with the same reward or another. What is found is judged by code
+that shares nothing with the package's searches: every commitment, in `fractions.Fraction`, with an
+elimination of its own.
 
 A commitment fails if it is called EXACT and another is better; if its bound is below the optimum;
 if its value is not that of the pair that it carries; or if the carried response is not what the
@@ -26,7 +26,7 @@ from itertools import product
 
 import numpy as np
 
-from iirl_opt.commitment.plans import Guarantee, commit
+from iirl_opt.commitment import Automatic, CommitmentProblem, Enumeration, Guarantee
 from iirl_opt.follower import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -36,7 +36,7 @@ RULES = ("first", "last", "mix", "optimistic", "pessimistic")
 
 @dataclass
 class Instance:
-    """A commitment problem in exact numbers, and what `commit` is given of it."""
+    """A commitment problem in exact numbers, and what the package is given of it."""
 
     seed: int
     game: TwoAgentMDP
@@ -54,23 +54,22 @@ class Instance:
         """The numbers of states and of both agents' actions."""
         return self.game.shape
 
-    def plan(self, **options):
-        """Return the commitment that the package finds."""
+    def plan(self, by=None):
+        """Return the commitment that the package finds: by its exact search, or by a method."""
         own_rule = self.rule if self.rule in ("first", "last", "mix") else "first"
         follower = (
             OptimalFollower(own_rule)
             if self.epsilon is None
             else EpsilonGreedyFollower(self.epsilon, own_rule)
         )
-        return commit(
+        problem = CommitmentProblem(
             self.game,
             self.own,
+            follower,
             follower_reward=self.theirs,
-            follower=follower,
             ties=self.rule if self.rule in ("optimistic", "pessimistic") else None,
-            exact=True,
-            **options,
         )
+        return (Automatic(exact=True) if by is None else by).plan(problem)
 
 
 def draw(seed: int) -> Instance:
@@ -295,17 +294,16 @@ def run(games: int, seed: int) -> tuple[Counter, Counter, list[str]]:
     tried, exact, faults = Counter(), Counter(), []
     for number in range(seed, seed + games):
         instance = draw(number)
-        for method in ("choose", "enumerate"):
-            if method == "enumerate" and number % 10:
+        for method in (None, Enumeration()):
+            if method is not None and number % 10:
                 continue
-            plan = instance.plan(**({} if method == "choose" else {"method": method}))
+            plan = instance.plan(method)
             called = plan.guarantee is Guarantee.EXACT
             for kind in ("all", *instance.kind.split(", ")):
                 tried[kind] += 1
                 exact[kind] += called
-            faults += [
-                f"seed {number} ({instance.kind}), {method}: {w}" for w in judge(instance, plan)
-            ]
+            where = f"seed {number} ({instance.kind}), {plan.method}"
+            faults += [f"{where}: {wrong}" for wrong in judge(instance, plan)]
     return tried, exact, faults
 
 

@@ -250,7 +250,8 @@ def test_commitments_to_an_optimal_follower_are_optima(seed, restricted):
     allowed = np.ones((4, 2), dtype=bool)
     if restricted:
         allowed[:2, seed % 2] = False
-    found = iirl.commit(game, reward, allowed=allowed)
+    problem = iirl.CommitmentProblem(game, reward, allowed=allowed)
+    found = iirl.commitment.JointOptimum().plan(problem)
     proof = certify(found)
     assert proof.check().reasons == ()
     assert proof.matches(game, reward=reward, policy=(found.policy, found.response))

@@ -125,9 +125,8 @@ def test_commitments_to_every_follower_certify():
     game, reward = iirl.random_game(4, 2, 2, rng=0)
     _, own = iirl.random_game(4, 2, 2, rng=1)
     for follower, theirs in ((iirl.BoltzmannFollower(2), None), (iirl.OptimalFollower(), own)):
-        plan = iirl.commit(
-            game, leader_reward=reward, follower_reward=theirs, follower=follower, exact=True
-        )
+        problem = CommitmentProblem(game, reward, follower, follower_reward=theirs)
+        plan = iirl.commitment.Automatic(exact=True).plan(problem)
         found = certify(plan)
         assert isinstance(found, CommitmentBound)
         assert found.check()

@@ -32,7 +32,7 @@ from iirl_opt.claims import (
     untried,
 )
 from iirl_opt.cli.app import run
-from iirl_opt.commitment.value_iteration import approximate_value_iteration
+from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.library import read_model
 
@@ -160,13 +160,13 @@ def test_algorithms_2_and_3_are_the_library_s():
     game, reward = cycle.case.game, cycle.case.reward.astype(float)
     follower = iirl.BoltzmannFollower(2.0)
     problem = iirl.CommitmentProblem(game, reward, follower)
-    found = approximate_value_iteration(problem, order="in-place")
+    found = ValueIteration(order="in-place").iterate(problem)
     assert (found.converged, found.cycle) == (False, 3)
     for at in planning.AUDITED[:2]:
         case = suboptimal.lemma_3_case(at)
         greedy = iirl.EpsilonGreedyFollower(float(at.epsilon))
         reward = case.reward.astype(float)
-        found = approximate_value_iteration(iirl.CommitmentProblem(case.game, reward, greedy))
+        found = ValueIteration().iterate(iirl.CommitmentProblem(case.game, reward, greedy))
         own = planning.algorithm_3(case, at.epsilon)
         assert found.iterated.policy.argmax(axis=1)[2] == own[2] == 0
 

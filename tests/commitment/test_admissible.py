@@ -10,9 +10,12 @@ from hypothesis.extra.numpy import arrays
 from instances import games, rewards
 
 from iirl_opt.commitment.admissible import AdmissibleCommitment
-from iirl_opt.commitment.plans import Guarantee, commit
+from iirl_opt.commitment.lemma_2 import JointOptimum
+from iirl_opt.commitment.methods import OccupancyProgram
+from iirl_opt.commitment.plans import Guarantee
+from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, UnknownLabel
-from iirl_opt.follower import BoltzmannFollower, OptimalFollower
+from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.values import evaluate, policy_iteration
@@ -62,7 +65,7 @@ def restricted(draw):
 def test_the_optimum_is_that_of_the_vertices_from_every_state(instance):
     game, reward, polytopes = instance
     best = best_by_vertices(game, reward, [vertices(*polytopes[s]) for s in game.states])
-    plan = commit(game, reward, admissible=polytopes)
+    plan = AdmissibleCommitment(game, reward, polytopes).solve()
     assert plan.values == pytest.approx(best, abs=1e-6)
     assert plan.bound == pytest.approx(game.start @ best, abs=1e-6)
     assert (plan.guarantee, plan.among) == (Guarantee.EXACT, "admissible")
@@ -73,7 +76,7 @@ def test_the_optimum_is_that_of_the_vertices_from_every_state(instance):
 @given(instance=restricted(), ties=st.sampled_from(["first", "last", "mix"]))
 def test_every_optimal_answer_keeps_the_value(instance, ties):
     game, reward, polytopes = instance
-    plan = commit(game, reward, admissible=polytopes)
+    plan = AdmissibleCommitment(game, reward, polytopes).solve()
     answer = OptimalFollower(ties).respond(game, reward, plan.policy)
     assert evaluate(game, reward, (plan.policy, answer)) == pytest.approx(plan.values, abs=1e-6)
 
@@ -82,7 +85,7 @@ def test_half_the_way_at_most():
     # "go" leads to the goal, "stay" nowhere; with at most half a chance of going,
     # V = 1/2 (γ 1/(1−γ)) + 1/2 γ V with γ = 1/2, so V = 2/3.
     game = TwoAgentMDP([[[[1, 0]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], "1/2", start=[1, 0])
-    plan = commit(game, [0.0, 1.0], admissible={0: ([[0.0, 1.0]], [0.5])})
+    plan = AdmissibleCommitment(game, [0.0, 1.0], {0: ([[0.0, 1.0]], [0.5])}).solve()
     assert plan.value == pytest.approx(2 / 3)
     assert plan.policy[0] == pytest.approx([0.5, 0.5])
 
@@ -90,10 +93,11 @@ def test_half_the_way_at_most():
 def test_allowed_actions_are_a_restriction_too():
     game, reward = random_game(4, 3, 2, rng=0)
     allowed = np.array([[True, True, False]] * 4)
-    by_program = commit(game, reward, allowed=allowed, method="program")
-    by_iteration = commit(game, reward, allowed=allowed)
+    problem = CommitmentProblem(game, reward, allowed=allowed)
+    by_program, by_iteration = OccupancyProgram().plan(problem), JointOptimum().plan(problem)
+    by_sets = AdmissibleCommitment(game, reward, {}, allowed=allowed).solve()
     smaller = TwoAgentMDP(game.kernel[:, :2], game.discount, game.start)
-    for plan in (by_program, by_iteration):
+    for plan in (by_program, by_iteration, by_sets):
         assert plan.value == pytest.approx(policy_iteration(smaller, reward).values @ game.start)
         assert (plan.policy[:, 2] == 0).all()
         assert (plan.guarantee, plan.among) == (Guarantee.EXACT, "all")
@@ -102,7 +106,7 @@ def test_allowed_actions_are_a_restriction_too():
 def test_a_state_without_an_admissible_distribution_is_named():
     game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(Infeasible) as caught:
-        commit(game, reward, admissible={1: ([[1.0, 1.0]], [0.5])})
+        AdmissibleCommitment(game, reward, {1: ([[1.0, 1.0]], [0.5])}).solve()
     assert caught.value.solved.farkas["admissible[1]"].max() > 0
 
 
@@ -116,14 +120,16 @@ def test_rows_that_are_none_are_refused_by_name(rows):
         AdmissibleCommitment(game, reward, {1: rows})
 
 
-def test_what_is_not_solved_exactly_is_refused():
+def test_a_state_that_does_not_exist_is_refused():
     game, reward = random_game(3, 2, 2, rng=0)
-    rows = {"*": ([[1.0, 0.0]], [0.5])}
-    with pytest.raises(InvalidArgument, match="admissible"):
-        commit(game, reward, admissible=rows, follower=BoltzmannFollower(1.0))
-    with pytest.raises(InvalidArgument, match="admissible"):
-        commit(game, reward, admissible=rows, follower_reward=-reward)
-    with pytest.raises(InvalidArgument, match="couple states"):
-        commit(game, reward, admissible=rows, subject_to=lambda program: [])
     with pytest.raises(UnknownLabel):
-        commit(game, reward, admissible={"nowhere": ([[1.0, 0.0]], [0.5])})
+        AdmissibleCommitment(game, reward, {"nowhere": ([[1.0, 0.0]], [0.5])})
+
+
+def test_the_program_shows_cvxpys_own_objects_by_name():
+    game, reward = random_game(3, 2, 2, rng=0)
+    model = AdmissibleCommitment(game, reward, {1: ([[1.0, 0.0]], [0.5])})
+    assert [row.label for row in model.constraints] == ["flow", "admissible[1]"]
+    assert model.problem().variables() == [model.measure.variable]
+    plan = model.solve()
+    assert float(model.objective.value) == pytest.approx(model.weights @ plan.values)

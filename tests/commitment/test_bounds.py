@@ -6,8 +6,10 @@ from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iirl_opt.commitment.bounds import Relaxation, _Answers, _largest, bounded, value_bounds
+from iirl_opt.commitment.bounds import value_bounds
+from iirl_opt.commitment.compatible import Weights, best_compatible
 from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.relaxation import Relaxation, bounded
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import (
     BoltzmannFollower,
@@ -112,8 +114,8 @@ def test_the_best_compatible_answer_is_the_best_over_corners_and_samples(seed):
     w, lo = rng.normal(size=n), rng.random(n) * (rng.random(n) < 0.8)
     hi = lo + rng.random(n) * (rng.random(n) < 0.8)
     hi[rng.integers(n)] += 0.1
-    value, play = _largest(
-        w[None, None, None], _Answers(*(x[None, None, None, None] for x in (lo, hi)))
+    value, play = best_compatible(
+        w[None, None, None], Weights(*(x[None, None, None, None] for x in (lo, hi)))
     )
     corners = np.array(np.meshgrid(*zip(lo, hi, strict=True))).reshape(n, -1).T
     corners = corners[corners.sum(axis=1) > 0]

@@ -20,7 +20,22 @@ from instances import (
 )
 from kkt import assert_kkt
 
-from iirl_opt.commitment.plans import Guarantee, StackelbergCommitment, commit
+from iirl_opt.commitment import (
+    Automatic,
+    BranchAndBound,
+    CommitmentProblem,
+    DeterministicCommitment,
+    Enumeration,
+    Guarantee,
+    JointOptimum,
+    LocalSearch,
+    MixedInteger,
+    NormalForm,
+    OccupancyProgram,
+    StackelbergCommitment,
+    ValueIteration,
+    commit,
+)
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidReward, NotAProduct
 from iirl_opt.follower import (
     BoltzmannFollower,
@@ -36,7 +51,7 @@ from iirl_opt.game.values import evaluate, policy_iteration
 from iirl_opt.occupancy.measure import OccupancyMeasure, budget
 from iirl_opt.solver import HiGHS, solve
 
-METHODS = ("policy-iteration", "program")
+METHODS = (JointOptimum(), OccupancyProgram())
 
 
 @st.composite
@@ -46,10 +61,10 @@ def small_instances(draw, **sizes):
     return game, draw(rewards(draw(st.sampled_from([(game.n_states,), game.shape]))))
 
 
-def plan_for(game, reward, method, solver=None):
+def plan_for(game, reward, method):
     """Commit, and prove the program's answer by KKT where there was one."""
-    plan = commit(game, reward, method=method, solver=solver)
-    assert (plan.solved is None) == (method == "policy-iteration")
+    plan = commit(game, reward, by=method)
+    assert (plan.solved is None) == isinstance(method, JointOptimum)
     if plan.solved is not None:
         assert_kkt(StackelbergCommitment(game, reward).problem(), plan.solved)
     return plan
@@ -168,7 +183,7 @@ def test_quantecon_finds_the_same_values(joint, seed):
 @pytest.mark.parametrize("solver", [HiGHS("ipm"), HiGHS(presolve=False)])
 def test_another_solver_brings_the_same_commitment_value(solver):
     game, reward = random_game(8, 3, 2, rng=1)
-    plan = plan_for(game, reward, "program", solver)
+    plan = plan_for(game, reward, OccupancyProgram(solver))
     assert plan.value == pytest.approx(commit(game, reward).value, abs=1e-9)
     assert plan.solved.options == solver.arguments()
 
@@ -219,15 +234,22 @@ def test_scaled_rewards_have_scaled_values_and_the_same_commitment(method, scale
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_of_lemma_2_refuse_a_follower_that_is_not_optimal(follower, method):
     game, reward = random_game(3, 2, 2, rng=0)
-    with pytest.raises(InvalidArgument, match="method") as caught:
-        commit(game, reward, follower=follower, method=method)
+    with pytest.raises(InvalidArgument, match="follower is") as caught:
+        commit(game, reward, follower, by=method)
     assert caught.value.value is follower
 
 
-def test_a_method_that_does_not_exist_is_refused():
+def test_what_is_no_method_is_refused():
     game, reward = random_game(3, 2, 2, rng=0)
-    with pytest.raises(InvalidArgument, match="method"):
-        commit(game, reward, method="guess")
+    for by in ("guess", BranchAndBound):
+        with pytest.raises(InvalidArgument, match="by"):
+            commit(game, reward, by=by)
+
+
+def test_a_method_stands_beside_no_other_word_for_one():
+    game, reward = random_game(3, 2, 2, rng=0)
+    with pytest.raises(InvalidArgument, match="exact"):
+        commit(game, reward, exact=True, by=ValueIteration())
 
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [np.nan, 0.0, 0.0], np.ones((3, 4))])
@@ -255,7 +277,7 @@ FOLLOWERS = (
     BoltzmannFollower(3.0),
     ProportionalFollower(np.exp),
 )
-EXACT_METHODS = ("enumerate", "branch-and-bound", "milp")
+EXACT_METHODS = (Enumeration(), BranchAndBound(), MixedInteger())
 
 
 def earned(game, own, theirs, follower):
@@ -266,7 +288,9 @@ def earned(game, own, theirs, follower):
 
 
 def serves(method, follower):
-    return method != "milp" or isinstance(follower, OptimalFollower | EpsilonGreedyFollower)
+    return not isinstance(method, MixedInteger) or isinstance(
+        follower, OptimalFollower | EpsilonGreedyFollower
+    )
 
 
 @st.composite
@@ -282,9 +306,9 @@ def test_every_exact_method_finds_the_best_deterministic_commitment(instance, fo
     game, own, theirs = instance
     best = max(earned(game, own, theirs, follower))
     method = data.draw(st.sampled_from([m for m in EXACT_METHODS if serves(m, follower)]))
-    plan = commit(game, own, follower_reward=theirs, follower=follower, exact=True, method=method)
+    plan = method.plan(CommitmentProblem(game, own, follower, follower_reward=theirs))
     assert plan.value == pytest.approx(best, abs=1e-7)
-    assert (plan.guarantee, plan.among, plan.method) == (Guarantee.EXACT, "deterministic", method)
+    assert (plan.guarantee, plan.among) == (Guarantee.EXACT, "deterministic")
     assert plan.gap <= 1e-6
     assert plan.value == pytest.approx(float(game.start @ plan.values), rel=1e-14, abs=1e-14)
     again = evaluate(game, own, (plan.policy, plan.response))
@@ -296,8 +320,8 @@ def test_the_heuristic_is_no_better_than_the_exact_and_says_whether_it_came_to_r
     instance, follower
 ):
     game, own, theirs = instance
-    plan = commit(game, own, follower_reward=theirs, follower=follower, method="approximate")
-    whole = commit(game, leader_reward=own, follower_reward=theirs, follower=follower, exact=True)
+    problem = CommitmentProblem(game, own, follower, follower_reward=theirs)
+    plan, whole = ValueIteration().plan(problem), Automatic(exact=True).plan(problem)
     assert plan.value <= whole.value + 1e-7
     assert plan.converged in (True, False)
     if not (isinstance(follower, OptimalFollower) and theirs is own):
@@ -316,15 +340,16 @@ def test_zero_sum_is_the_best_of_the_worst_whatever_the_ties(instance, ties):
         )
         for pi1 in deterministic(game.n_states, game.n_leader_actions)
     ]
+    problem = CommitmentProblem(game, own, follower_reward=-own, ties=ties)
     for method in EXACT_METHODS:
-        plan = commit(game, own, follower_reward=-own, ties=ties, exact=True, method=method)
+        plan = method.plan(problem)
         assert plan.value == pytest.approx(max(worst), abs=1e-6)
 
 
 @given(instance=small_instances(), method=st.sampled_from(EXACT_METHODS))
 def test_with_the_leaders_reward_every_method_finds_the_joint_optimum(instance, method):
     game, reward = instance
-    plan = commit(game, reward, method=method)
+    plan = commit(game, reward, by=method)
     assert plan.value == pytest.approx(commit(game, reward).value, abs=1e-8)
 
 
@@ -332,8 +357,8 @@ def test_with_the_leaders_reward_every_method_finds_the_joint_optimum(instance, 
 @given(instance=two_rewards(), follower=st.sampled_from(FOLLOWERS))
 def test_stochastic_commitments_are_no_worse_and_within_their_bound(instance, follower):
     game, own, theirs = instance
-    given = {"follower_reward": theirs, "follower": follower, "method": "enumerate"}
-    plan, mixed = commit(game, own, **given), commit(game, own, **given, stochastic=True)
+    problem = CommitmentProblem(game, own, follower, follower_reward=theirs)
+    plan, mixed = Enumeration().plan(problem), LocalSearch(begin=Enumeration()).plan(problem)
     assert mixed.value >= plan.value - 1e-9
     assert mixed.bound >= mixed.value
     assert mixed.among == "all"
@@ -348,12 +373,13 @@ def test_without_a_dominating_commitment_the_optimum_is_that_from_the_start():
     game = TwoAgentMDP(kernel, "1/2", start=np.eye(7, dtype=int)[0])
     reward = np.array([0, 1, 0, 4, -10.2, 0, 0])
     follower = EpsilonGreedyFollower(0.5)
-    for method in ("choose", *EXACT_METHODS):
-        plan = commit(game, reward, follower=follower, exact=True, method=method)
+    for method in (Automatic(exact=True), *EXACT_METHODS):
+        plan = commit(game, reward, follower, by=method)
         assert plan.value == pytest.approx(0.375)
         assert plan.policy[2].tolist() == [0, 1]
     # A mixture just in favour of a2's answer is better than both (it is no deterministic one).
-    assert commit(game, reward, follower=follower, exact=True, stochastic=True).value >= 0.375
+    mixed = commit(game, reward, follower, by=LocalSearch(begin=Automatic(exact=True)))
+    assert mixed.value >= 0.375
 
 
 # Constraints.
@@ -373,14 +399,12 @@ def crossing():
 
 def test_a_shared_budget_may_have_an_optimum_that_no_commitment_plays():
     game, reward, left = crossing()
-
-    def half(program):
-        return [budget(program.expected(left), 0.5, name="left")]
-
+    shared = StackelbergCommitment(game, reward)
     with pytest.raises(NotAProduct):
-        commit(game, reward, subject_to=half, whose="both")
+        shared.solve([budget(shared.expected(left), 0.5, name="left")])
     # A deterministic commitment turns right; the follower ignores the budget and may do so.
-    alone = commit(game, reward, subject_to=half)
+    own = DeterministicCommitment(CommitmentProblem(game, reward))
+    alone = own.solve([budget(own.expected(left), 0.5, name="left")])
     assert alone.value == pytest.approx(1)
     # The bound of such a program is the solver's word, which is no proof.
     assert (alone.guarantee, alone.among) == (Guarantee.BOUND, "deterministic")
@@ -390,65 +414,40 @@ def test_a_shared_budget_may_have_an_optimum_that_no_commitment_plays():
 
 def test_a_shared_budget_whose_optimum_is_a_pair_is_a_commitment():
     game, reward, left = crossing()
-    plan = commit(
-        game, reward, subject_to=lambda p: [budget(p.expected(left), 0, name="left")], whose="both"
-    )
+    model = StackelbergCommitment(game, reward)
+    plan = model.solve([budget(model.expected(left), 0, name="left")])
     assert plan.value == pytest.approx(1)
     assert plan.policy[0] == pytest.approx([0, 1])
     direct = OccupancyMeasure(game)
     cap = budget(direct.expected(left), 0, name="left")
     assert plan.bound == pytest.approx(direct.maximise(reward, subject_to=[cap]).value)
     forbidden = np.array([[True, False], [True, True], [True, True]])
+    narrow = StackelbergCommitment(game, reward, allowed=forbidden)
     with pytest.raises(Infeasible):
-        commit(
-            game,
-            reward,
-            allowed=forbidden,
-            subject_to=lambda p: [budget(p.expected(left), 0, name="left")],
-            whose="both",
-        )
+        narrow.solve([budget(narrow.expected(left), 0, name="left")])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "match"),
+    ("question", "method", "match"),
     [
-        ({"follower": BoltzmannFollower(1), "method": "milp"}, "mixed-integer"),
-        ({"follower": BoltzmannFollower(1), "subject_to": lambda program: []}, "mixed-integer"),
-        (
-            {
-                "follower": EpsilonGreedyFollower(0.1),
-                "subject_to": lambda program: [],
-                "whose": "both",
-            },
-            "whose",
-        ),
-        ({"subject_to": lambda program: [], "method": "enumerate"}, "method"),
-        ({"subject_to": lambda program: [], "whose": "follower"}, "whose"),
-        ({"ties": "kind"}, "ties"),
-        ({"follower_reward": [1.0, 0, 0], "method": "policy-iteration"}, "reward of its own"),
-        ({"leader_reward": [1.0, 0, 0]}, "reward"),
+        ({"follower": BoltzmannFollower(1)}, MixedInteger(), "no linear rows"),
+        ({"follower": BoltzmannFollower(1)}, NormalForm(), "one state"),
+        ({"follower_reward": [1.0, 0, 0]}, JointOptimum(), "reward of its own"),
+        ({"follower": BoltzmannFollower(1)}, OccupancyProgram(), "OptimalFollower"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(arguments, match):
+def test_a_method_that_does_not_fit_the_question_is_refused(question, method, match):
     game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match=match):
-        commit(game, reward, **arguments)
+        method.plan(CommitmentProblem(game, reward, **question))
 
 
-def test_no_reward_at_all_is_refused():
-    game, _ = random_game(3, 2, 2, rng=0)
-    with pytest.raises(InvalidArgument, match="reward"):
-        commit(game)
-
-
-@pytest.mark.parametrize("method", EXACT_METHODS)
-def test_a_time_limit_leaves_a_value_and_a_bound(method):
+@pytest.mark.parametrize("kind", [Enumeration, BranchAndBound, MixedInteger])
+def test_a_time_limit_leaves_a_value_and_a_bound(kind):
     game, reward = random_game(9, 3, 2, rng=0)
     other = np.random.default_rng(0).normal(size=9)
-    plan, whole = (
-        commit(game, reward, follower_reward=other, exact=True, method=m, time_limit=seconds)
-        for m, seconds in ((method, 0), ("branch-and-bound", None))
-    )
+    problem = CommitmentProblem(game, reward, follower_reward=other)
+    plan, whole = kind(time_limit=0).plan(problem), BranchAndBound().plan(problem)
     assert plan.value <= whole.value + 1e-9
     assert plan.bound >= whole.value - 1e-9
     assert plan.gap >= 0
@@ -460,11 +459,12 @@ def test_a_bound_of_a_program_is_marked_as_the_solvers_word_until_it_is_confirme
     follower = EpsilonGreedyFollower(0.3)
 
     def plans():
-        return {m: commit(game, reward, follower=follower, method=m) for m in EXACT_METHODS}
+        found = [commit(game, reward, follower, by=method) for method in EXACT_METHODS]
+        return {plan.method: plan for plan in found}
 
     assert not any("solver" in repr(plan) for plan in plans().values())
     assert {plan.guarantee for plan in plans().values()} == {Guarantee.EXACT}
-    monkeypatch.setattr("iirl_opt.commitment.plans.CONFIRMED", 7)
+    monkeypatch.setattr("iirl_opt.commitment.methods.CONFIRMED", 7)
     found = plans()
     assert "by the solver's word" in repr(found["milp"])
     assert found["milp"].guarantee is Guarantee.BOUND

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from iirl_opt.commitment.enumeration import commitments, enumerate_commitments
+from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.commitment.searches import commitments
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
@@ -37,7 +39,7 @@ def test_enumeration_finds_what_a_plain_loop_finds(kind):
         problem = random_problem(seed, kind, states=4)
         values = all_values(problem)
         scores = values @ problem.game.start
-        found = enumerate_commitments(problem)
+        found = Enumeration().search(problem)
         assert found.value == pytest.approx(scores.max(), abs=1e-11)
         assert found.complete
         assert found.proved
@@ -49,17 +51,18 @@ def test_enumeration_finds_what_a_plain_loop_finds(kind):
 
 def test_of_equally_good_commitments_the_first_is_returned():
     game = TwoAgentMDP(np.full((3, 2, 2, 3), 1 / 3), 0.5)
-    found = enumerate_commitments(CommitmentProblem(game, np.ones(3), BoltzmannFollower(1)))
+    found = Enumeration().search(CommitmentProblem(game, np.ones(3), BoltzmannFollower(1)))
     assert found.actions.tolist() == [0, 0, 0]
     assert found.value == pytest.approx(2)
     assert found.policy(2).tolist() == [[1, 0]] * 3
 
 
-def test_the_objective_follows_the_weights_given():
+def test_the_objective_follows_the_start_of_the_game():
     problem = random_problem(3, "Boltzmann 1", states=4)
     values = all_values(problem)
     for s, weights in enumerate(np.eye(problem.game.n_states)):
-        found = enumerate_commitments(problem, start=weights)
+        there = replace(problem, game=problem.game.starting_at(weights))
+        found = Enumeration().search(there)
         assert found.value == pytest.approx(values[:, s].max(), abs=1e-11)
 
 
@@ -67,26 +70,19 @@ def test_a_limit_is_refused_with_the_number_of_commitments():
     game, reward = random_game(200, 3, 2, rng=0)
     problem = CommitmentProblem(game, reward)
     with pytest.raises(InvalidArgument, match=re.escape(f"{3**200:,}")) as caught:
-        enumerate_commitments(problem)
+        Enumeration().search(problem)
     assert caught.value.value == 3**200
 
 
 def test_a_time_limit_returns_a_commitment_with_a_valid_bound():
     game, reward = random_game(13, 2, 2, rng=1)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
-    found = enumerate_commitments(problem, time_limit=0)
-    best = enumerate_commitments(problem)
+    found = Enumeration(time_limit=0).search(problem)
+    best = Enumeration().search(problem)
     assert not found.complete
     assert 0 < found.evaluated < problem.n_deterministic
     assert found.value <= best.value <= found.bound
     assert problem.values_of(found.actions[None])[0] @ game.start == pytest.approx(found.value)
-
-
-@pytest.mark.parametrize("start", [[1.0], [1, -1, 0], [np.nan, 0, 0], "abc"])
-def test_weights_that_are_none_are_refused(start):
-    game, reward = random_game(3, 2, 2, rng=1)
-    with pytest.raises(InvalidArgument, match="start"):
-        enumerate_commitments(CommitmentProblem(game, reward), start=start)
 
 
 @pytest.mark.parametrize("states", [32, 33, 64, 65, 70])

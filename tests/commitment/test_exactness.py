@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from campaigns.exactness import draw, judge
 
-from iirl_opt.commitment.plans import Guarantee, commit
+from iirl_opt.commitment.methods import commit
+from iirl_opt.commitment.plans import Guarantee
 from iirl_opt.follower import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from depth import share
@@ -11,6 +13,7 @@ from iirl_opt.commitment.misspecification import (
     plan_for,
     value_of_information,
 )
+from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import (
@@ -60,23 +63,32 @@ def test_assuming_optimality_plays_the_leaders_part_of_the_joint_policy():
     assert answer.loss > 0
 
 
-def test_a_planner_of_ones_own_is_used_and_may_return_a_policy():
+@dataclass(frozen=True, eq=False)
+class Always:
+    """A method of one's own: the same commitment, whatever the problem."""
+
+    policy: object
+
+    def plan(self, problem):
+        return Commitment.of(problem, self.policy, method="always")
+
+
+def test_a_method_of_ones_own_is_used():
     game, reward = random_game(6, 2, 2, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
     row = [0, 1, 0, 1, 0, 1]
-    for answer in (row, deterministic_policy(row, 2)):
-        found = misspecification_loss(problem, plan=lambda _, a=answer: a)["optimal"]
-        assert found.actions.tolist() == row
-        assert found.value == pytest.approx(problem.values_of([row])[0] @ game.start)
+    found = misspecification_loss(problem, by=Always(deterministic_policy(row, 2)))["optimal"]
+    assert found.actions.tolist() == row
+    assert found.value == pytest.approx(problem.values_of([row])[0] @ game.start)
 
 
-@pytest.mark.parametrize("answer", [[0, 2, 0], [0, 1, 0], [0.5, 0, 0], np.full((3, 2), 0.5), [0]])
-def test_a_planners_answer_that_is_no_allowed_commitment_is_refused(answer):
+@pytest.mark.parametrize("policy", [deterministic_policy([0, 1, 0], 2), np.full((3, 2), 0.5)])
+def test_a_plan_that_is_no_deterministic_commitment_to_allowed_actions_is_refused(policy):
     game, reward = random_game(3, 2, 2, rng=5)
     allowed = [[True, True], [True, False], [True, True]]
     problem = CommitmentProblem(game, reward, BoltzmannFollower(1), allowed=allowed)
     with pytest.raises(InvalidArgument, match="plan for 'optimal'"):
-        misspecification_loss(problem, plan=lambda _: answer)
+        misspecification_loss(problem, by=Always(policy))
 
 
 def test_a_time_limit_leaves_a_bound_on_the_loss():

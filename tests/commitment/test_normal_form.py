@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
+from iirl_opt.commitment.methods import NormalForm
 from iirl_opt.commitment.normal_form import MixedCommitment
-from iirl_opt.commitment.plans import Guarantee, commit
+from iirl_opt.commitment.plans import Guarantee
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, OptimalFollower
@@ -48,15 +49,10 @@ def test_the_optimum_is_that_of_one_linear_program_an_answer(instance, epsilon):
     game, own, theirs = instance
     follower = EpsilonGreedyFollower(epsilon) if epsilon else OptimalFollower()
     best = multiple_programs(own, theirs, epsilon) / (1 - game.discount)
-    plan = commit(
-        game,
-        own[None],
-        follower_reward=theirs[None],
-        follower=follower,
-        exact=True,
-        stochastic=True,
-        ties="optimistic",
+    problem = CommitmentProblem(
+        game, own[None], follower, follower_reward=theirs[None], ties="optimistic"
     )
+    plan = NormalForm().plan(problem)
     assert plan.bound == pytest.approx(best, abs=1e-6)
     assert plan.value == pytest.approx(best, abs=1e-6)
     assert (plan.guarantee, plan.among) == (Guarantee.EXACT, "all")
@@ -67,14 +63,8 @@ def test_the_optimum_is_that_of_one_linear_program_an_answer(instance, epsilon):
 def test_another_tie_rule_may_fall_short_of_the_supremum_and_then_says_so(instance):
     game, own, theirs = instance
     best = multiple_programs(own, theirs) / (1 - game.discount)
-    plan = commit(
-        game,
-        own[None],
-        follower_reward=theirs[None],
-        exact=True,
-        stochastic=True,
-        ties="pessimistic",
-    )
+    problem = CommitmentProblem(game, own[None], follower_reward=theirs[None], ties="pessimistic")
+    plan = NormalForm().plan(problem)
     assert plan.bound == pytest.approx(best, abs=1e-6)
     assert plan.value <= best + 1e-6
     if plan.guarantee is Guarantee.EXACT:
@@ -96,7 +86,7 @@ def test_zero_sum_is_the_value_of_the_matrix_game(instance):
         [1],
         [(0, 1)] * n_a + [(None, None)],
     )
-    plan = commit(game, own[None], follower_reward=-own[None], exact=True, stochastic=True)
+    plan = NormalForm().plan(CommitmentProblem(game, own[None], follower_reward=-own[None]))
     assert plan.bound == pytest.approx(-done.fun / (1 - game.discount), abs=1e-6)
     assert plan.value == pytest.approx(plan.bound, abs=1e-5)
 
@@ -105,11 +95,30 @@ def test_forbidden_actions_have_no_share():
     own, theirs = np.array([[2.0, 4.0], [1.0, 3.0], [9.0, 9.0]]), np.eye(3)[:, :2]
     allowed = np.array([[True, True, False]])
     problem = CommitmentProblem(
-        stage(3, 2, 0), own[None], follower_reward=theirs[None], allowed=allowed
+        stage(3, 2, 0),
+        own[None],
+        follower_reward=theirs[None],
+        allowed=allowed,
+        ties="optimistic",
     )
     found = MixedCommitment(problem).solve()
     assert found.policy[0, 2] == 0
     assert found.bound == pytest.approx(multiple_programs(own, theirs, allowed=allowed[0]))
+
+
+def test_rows_of_ones_own_bind_the_leader_and_the_follower_ignores_them():
+    own, theirs = np.array([[2.0, 4.0], [1.0, 3.0]]), np.eye(2)
+    problem = CommitmentProblem(
+        stage(2, 2, 0), own[None], follower_reward=theirs[None], ties="optimistic"
+    )
+    model = MixedCommitment(problem)
+    seldom = model.solve([(model.leader[0] <= 0.25).set_label("seldom")])
+    # The second answer stays best for the follower: 1/4 of 4 and 3/4 of 3.
+    assert seldom.value == pytest.approx(3.25)
+    assert seldom.policy[0] == pytest.approx([0.25, 0.75])
+    assert seldom.bound == pytest.approx(3.25)
+    assert seldom.guarantee is Guarantee.BOUND
+    assert model.solve().value == pytest.approx(3.5)
 
 
 def test_more_states_and_other_followers_are_refused():

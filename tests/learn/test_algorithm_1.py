@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from instances import games, rewards
 from kkt import assert_kkt
 
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game

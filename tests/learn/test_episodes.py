@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from instances import games, rewards
 
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower
 from iirl_opt.game.generate import random_game

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.library import (
@@ -253,7 +253,7 @@ def test_the_follower_may_have_a_reward_of_its_own(tmp_path: Path) -> None:
         ("", 'forbidden = { a = ["z"] }', "question.forbidden.a: no leader action"),
         ("", 'forbidden = { "*" = ["x", "y"] }', "names no action"),
         ("", 'method = "guess"', "question.method"),
-        ('[follower]\nmodel = "boltzmann"\nbeta = 1', 'method = "milp"', "question: method"),
+        ('[follower]\nmodel = "boltzmann"\nbeta = 1', 'method = "milp"', "question: follower"),
         ('[follower]\nmodel = "boltzmann"\nbeta = 1', 'ties = "optimistic"', "question: ties"),
         (
             '[[constraint]]\nname = "c"\non = "reward"\nterms = { a = 1 }\nat_most = 1',

@@ -9,7 +9,7 @@ from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iirl_opt.commitment.plans import commit
+from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game

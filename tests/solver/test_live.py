@@ -9,7 +9,7 @@ from commands import child
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iirl_opt.commitment.plans import StackelbergCommitment
+from iirl_opt.commitment.stackelberg import StackelbergCommitment
 from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached, Unbounded
 from iirl_opt.game.generate import random_game
 from iirl_opt.solver import Clarabel, HiGHS, LiveProgram, Status, solve

@@ -23,7 +23,7 @@ from iirl_opt.library.question import ProgramQuestion
 from iirl_opt.library.schema import PolicyTable
 
 if TYPE_CHECKING:
-    from iirl_opt.commitment import Commitment, CommitmentProblem
+    from iirl_opt.commitment import Commitment, CommitmentMethod, CommitmentProblem
 
 __all__ = ["CommitmentQuestion"]
 
@@ -103,7 +103,7 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
             bilevel = DeterministicCommitment(asked)
         except InvalidArgument as error:
             raise FileProblem(problem.path, str(error), key="follower") from error
-        return bilevel.program(problem.rows_on_measure(bilevel))
+        return bilevel.problem(problem.rows_on_measure(bilevel))
 
     def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return the commitment that the file asks for, or what there is to say of its own."""
@@ -133,28 +133,58 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
 
     def _best(self, problem: ModelProblem) -> Commitment:
         """Return the best commitment, or what the named method takes for it."""
-        from iirl_opt.commitment import commit
+        asked = self.asked(problem)
+        if asked.lemma_2:  # then the tie rule does not matter
+            asked = replace(asked, follower=OptimalFollower("first"))
+        try:
+            if problem.rows:
+                return self._constrained(problem, asked)
+            return self._by(asked).plan(asked)
+        except InvalidArgument as error:
+            raise FileProblem(problem.path, str(error), key="question") from error
+
+    def _by(self, asked: CommitmentProblem) -> CommitmentMethod:
+        """Return the method that the question names."""
+        from iirl_opt import commitment
+
+        named: dict[str, CommitmentMethod] = {
+            "choose": commitment.Automatic(exact=self.exact),
+            "policy-iteration": commitment.JointOptimum(),
+            "program": commitment.OccupancyProgram(),
+            "approximate": commitment.ValueIteration(),
+            "enumerate": commitment.Enumeration(),
+            "milp": commitment.MixedInteger(),
+            "branch-and-bound": commitment.BranchAndBound(),
+        }
+        method = named[self.method]
+        proved = asked.lemma_2 and self.method == "choose"
+        if not self.stochastic or proved or self.method in ("policy-iteration", "program"):
+            return method
+        if self.exact and asked.game.n_states == 1 and asked.epsilon is not None:
+            return commitment.NormalForm()
+        return commitment.LocalSearch(begin=method)
+
+    def _constrained(self, problem: ModelProblem, asked: CommitmentProblem) -> Commitment:
+        """Return the best commitment under rows that both respect, or the leader alone."""
+        from iirl_opt.commitment import DeterministicCommitment, StackelbergCommitment
 
         kinds = {row.whose for row in problem.rows}
         if len(kinds) > 1:
             problem_said = "is of the leader in one row, of both in another"
             raise FileProblem(problem.path, problem_said, key="constraint")
-        try:
-            return commit(
-                problem.game,
-                problem.need_truth(),
-                follower_reward=problem.follower_reward,
-                follower=problem.follower,
-                exact=self.exact,
-                stochastic=self.stochastic,
-                method=self.method,
-                ties=self.ties,
-                allowed=self.allowed(problem),
-                subject_to=problem.rows_on_measure if problem.rows else None,
-                whose="leader" if "leader" in kinds else "both",
-            )
-        except InvalidArgument as error:
-            raise FileProblem(problem.path, str(error), key="question") from error
+        fits = "milp" if "leader" in kinds else "program"
+        if self.method not in ("choose", fits):
+            wrong = f"is {self.method!r} under constraints of {kinds.pop()!r}"
+            raise InvalidArgument("method", wrong, fits, self.method)
+        if "leader" in kinds:
+            alone = DeterministicCommitment(asked)
+            return alone.solve(problem.rows_on_measure(alone))
+        if not asked.lemma_2:
+            wrong = f"is {asked.follower!r}, beside rows that both respect"
+            wanted = "an OptimalFollower with the leader's reward"
+            raise InvalidArgument("follower", wrong, wanted, asked.follower)
+        joint = StackelbergCommitment(asked.game, asked.reward, allowed=asked.allowed)
+        return joint.solve(problem.rows_on_measure(joint))
 
 
 def _committed(problem: ModelProblem, plan: Commitment) -> ModelAnswer:

@@ -1,7 +1,7 @@
-"""The best deterministic commitment by branch and bound, for every follower that can be bounded.
+"""Branch and bound over boxes of deterministic commitments: the search itself.
 
-A node is a box of commitments (`iirl_opt.commitment.bounds`); its children fix the action of one
-state. Boxes are taken best bound first, many at a time; the optimistic commitment of each is
+A node is a box of commitments (`iirl_opt.commitment.relaxation`); its children fix the action of
+one state. Boxes are taken best bound first, many at a time; the optimistic commitment of each is
 evaluated, so the incumbent is always a commitment with its true value; boxes of few commitments are
 enumerated. A box is cut off where its bound is below what the incumbent surely earns; boxes within
 the tolerance of it are put aside for the end game, and the largest bound that is left then is part
@@ -22,24 +22,14 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from iirl_opt.checks import FLAG, NOT_NEGATIVE, TIME_LIMIT, checked, whole
-from iirl_opt.commitment.bounds import Box, Mask, Relaxation, bounded
-from iirl_opt.commitment.enumeration import (
-    Search,
-    check_weights,
-    commitments,
-    enumerate_commitments,
-    left,
-    made,
-)
 from iirl_opt.commitment.incumbent import PROVED, Incumbent, weighted
-from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
-from iirl_opt.commitment.tree import TreeRecorder
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers
+from iirl_opt.commitment.relaxation import Box, Mask, Relaxation
+from iirl_opt.commitment.search_tree import TreeRecorder
+from iirl_opt.commitment.searches import Search, commitments, concluded, seconds_left
 
-__all__ = ["branch_and_bound", "search"]
+__all__ = ["GAP", "LEAF", "branched"]
 
 # Boxes bounded together, and the size up to which a box is enumerated.
 BATCH, LEAF = 64, 32
@@ -51,83 +41,37 @@ GAP = PROVED / 2
 FINISH = 512
 
 
-@checked(problem=PROBLEM, time_limit=TIME_LIMIT, gap=NOT_NEGATIVE, leaf=whole(1), record=FLAG)
-def branch_and_bound(
+def branched(
     problem: CommitmentProblem,
     *,
-    incumbent: ArrayLike | None = None,
-    start: ArrayLike | None = None,
+    incumbent: Integers | None = None,
     gap: float = GAP,
     time_limit: float | None = None,
     leaf: int = LEAF,
     record: bool = False,
 ) -> Search:
-    """Return the best allowed deterministic commitment, and a bound on all of them.
+    """Return the best deterministic commitment: see `BranchAndBound`, which has these options.
 
     Parameters
     ----------
-    incumbent : actions (S,) of a commitment to begin with.
-    start : weights (S,) of the states in the objective; the game's start distribution by default.
-    gap : the search ends when the bound exceeds the value by no more than this share of
-        `Search.scale` (or than rounding). For optimal and ε-greedy followers an end game goes on to
-        look at what is within it, in rational arithmetic where need be.
-    time_limit : seconds after which the incumbent is returned with the bound proved so far; the
-        root is always bounded and its optimistic commitment evaluated.
-    leaf : boxes of so many commitments are enumerated.
     record : keep the tree in `Search.tree`, for a certificate; then boxes are branched on down to
         single commitments, and `leaf` plays no part.
-
-    Raises
-    ------
-    InvalidArgument
-        The follower declares no bounds on its answers (see `Relaxation`); the incumbent plays an
-        action that is not allowed.
-
-    **Source** the relaxation of `iirl_opt.commitment.bounds`, proved there. **Cost** arithmetic: a
-    node takes some 15 S×S linear systems; their number grows exponentially in S at worst.
-
-    Examples
-    --------
-    >>> from iirl_opt.follower import BoltzmannFollower
-    >>> from iirl_opt.game.generate import random_game
-    >>> game, reward = random_game(10, 2, 2, rng=0)
-    >>> found = branch_and_bound(CommitmentProblem(game, reward, BoltzmannFollower(2)))
-    >>> found.complete, found.gap < 1e-6
-    (True, True)
     """
     recorder = TreeRecorder() if record else None
-    tree = _Tree(problem, check_weights(problem.game, start), gap, 1 if record else leaf, recorder)
+    tree = Branching(problem, gap, 1 if record else leaf, recorder)
     began = time.perf_counter()
     until = np.inf if time_limit is None else began + time_limit
     if incumbent is not None:
-        tree.incumbent.look(_check_actions(problem, incumbent)[None])
+        tree.incumbent.look(incumbent[None])
     tree.begin()
     tree.climb()
     tree.work(until)
     complete = not tree.heap
     if complete:
         tree.finish(until)
-    settled = tree.incumbent.settle(tree.beyond, left(began, time_limit))
+    settled = tree.incumbent.settle(tree.beyond, seconds_left(began, time_limit))
     recorded = None if recorder is None else recorder.tree()
-    return made(settled, tree.incumbent, began, complete, tree.nodes, recorded)
-
-
-def search(
-    problem: CommitmentProblem, *, start: ArrayLike | None = None, time_limit: float | None = None
-) -> Search:
-    """Return the best allowed deterministic commitment by the search that fits the follower.
-
-    Branch and bound (which enumerates what is small) where the follower's answers can be bounded,
-    else enumeration.
-
-    Raises
-    ------
-    InvalidArgument
-        The follower has no bounds and there are too many commitments to enumerate.
-    """
-    if bounded(problem):
-        return branch_and_bound(problem, start=start, time_limit=time_limit)
-    return enumerate_commitments(problem, start=start, time_limit=time_limit)
+    return concluded(settled, tree.incumbent, began, complete, tree.nodes, recorded)
 
 
 class _Node(NamedTuple):
@@ -141,7 +85,7 @@ class _Node(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Tree:
+class Branching:
     """The open boxes, the incumbent with its rivals, and the boxes that were cut off too early.
 
     A box is cut off for good where its bound is not above what the incumbent surely earns. One
@@ -149,7 +93,6 @@ class _Tree:
     """
 
     problem: CommitmentProblem
-    weights: Array
     gap: float
     leaf: int
     recorder: TreeRecorder | None = None
@@ -161,7 +104,7 @@ class _Tree:
 
     def __post_init__(self) -> None:
         self.relaxation = Relaxation(self.problem)
-        self.incumbent = Incumbent(self.problem, self.weights)
+        self.incumbent = Incumbent(self.problem)
 
     @property
     def beyond(self) -> float:
@@ -207,7 +150,7 @@ class _Tree:
         """Evaluate the optimistic commitments of boxes and keep those worth opening."""
         self.incumbent.look(boxes.actions)
         self.nodes += len(boxes.mask)
-        bounds = weighted(boxes.w_hi, self.weights)
+        bounds = weighted(boxes.w_hi, self.problem.game.start)
         for i in np.flatnonzero(bounds > self.incumbent.floor):
             below = -float(bounds[i])
             node = _Node(below, next(self.numbers), boxes, int(i), int(recorded[i]))
@@ -255,11 +198,11 @@ class _Tree:
         rows = problem.kernel[states, boxes.actions]
         chain = np.matmul(boxes.response[:, :, None], rows)[:, :, 0]
         system = np.eye(len(states)) - problem.game.discount * chain
-        visits = np.linalg.solve(np.swapaxes(system, 1, 2), self.weights[:, None])[..., 0]
-        spread = _spread(boxes.q, boxes.mask)
+        visits = np.linalg.solve(np.swapaxes(system, 1, 2), problem.game.start[:, None])[..., 0]
+        spread = _differences(boxes.q, boxes.mask)
         middle = (boxes.h_lo + boxes.h_hi) / 2
         theirs = self.relaxation.action_values(middle).max(axis=-1)
-        spread = spread + _spread(theirs, boxes.mask)
+        spread = spread + _differences(theirs, boxes.mask)
         open_states = boxes.mask.sum(axis=-1) > 1
         score = np.where(open_states, (visits + 1e-3) * spread, -1.0)
         return np.asarray(score.argmax(axis=-1))
@@ -273,31 +216,8 @@ def _children(mask: Mask, states: Integers) -> tuple[Mask, Integers]:
     return children, parent
 
 
-def _spread(q: Array, mask: Mask) -> Array:
+def _differences(q: Array, mask: Mask) -> Array:
     """Return by how much allowed actions differ in each state, (N, S)."""
     return np.asarray(
         np.where(mask, q, -np.inf).max(axis=-1) - np.where(mask, q, np.inf).min(axis=-1)
     )
-
-
-def _check_actions(problem: CommitmentProblem, incumbent: ArrayLike) -> Integers:
-    actions = np.asarray(incumbent)
-    shape = (problem.game.n_states,)
-    if actions.shape != shape or actions.dtype.kind not in "iu":
-        raise InvalidArgument(
-            "incumbent",
-            f"is {actions.dtype} of shape {actions.shape}",
-            f"integers {shape}",
-            actions,
-        )
-    known = (actions >= 0) & (actions < problem.game.n_leader_actions)
-    known[known] = problem.allowed[np.flatnonzero(known), actions[known]]
-    if not known.all():
-        s = int(np.argmin(known))
-        raise InvalidArgument(
-            f"incumbent[s={problem.game.states[s]!r}]",
-            f"is {actions[s]}",
-            f"one of {np.flatnonzero(problem.allowed[s]).tolist()}",
-            int(actions[s]),
-        )
-    return actions.astype(np.int64)

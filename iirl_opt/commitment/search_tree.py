@@ -2,7 +2,7 @@
 
 A node is a box of commitments; its children fix the action of one state, one child an allowed
 action, so the leaves hold every allowed deterministic commitment once. Each leaf comes with the
-three vectors of its bound (`iirl_opt.commitment.bounds`): whoever can check these knows that no
+three vectors of its bound (`iirl_opt.commitment.relaxation`): whoever can check these knows that no
 commitment earns more than the largest ``weights · w_hi``.
 """
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.commitment.bounds import Box, Mask
 from iirl_opt.commitment.problem import Array, Integers
+from iirl_opt.commitment.relaxation import Box, Mask
 
 __all__ = ["SearchTree", "TreeRecorder"]
 

@@ -1,4 +1,4 @@
-"""Approximate value iteration for a leader whose follower is no perfect maximiser.
+"""Algorithms 2 and 3: approximate value iteration for a leader whose follower errs.
 
 Two value functions are iterated together: ``V``, what the leader earns, and ``V̂``, what the
 follower believes the game to be worth. A sweep computes
@@ -22,28 +22,28 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import POSITIVE, checked, whole
-from iirl_opt.commitment.optimal_follower import joint_leader_policy
+from iirl_opt.checks import POSITIVE, Rule, array_of_floats, checked, one_of, whole
+from iirl_opt.commitment.lemma_2 import joint_leader_policy
+from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, Reply
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import LocalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.policy import as_floats, deterministic_policy
+from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import ROUNDING
 
 __all__ = [
     "Approximation",
     "Evaluated",
+    "ValueIteration",
     "accepted_change",
-    "approximate_value_iteration",
     "check_local",
     "evaluated",
-    "joint_leader_policy",
 ]
 
 Array = NDArray[np.float64]
@@ -128,54 +128,110 @@ class Approximation:
         return self.best.value
 
 
-@checked(problem=PROBLEM, tolerance=POSITIVE, sweeps=whole(1))
-def approximate_value_iteration(
-    problem: CommitmentProblem,
-    *,
-    start: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
-    sweeps: int | None = None,
-    tolerance: float = 1e-9,
-    order: Order = "together",
-) -> Approximation:
-    """Return a heuristic commitment to a follower that answers from its action values.
+_VALUES: Rule = array_of_floats(1)
+
+
+def VALUES_TO_BEGIN(name: str, value: Any) -> Any:
+    """Return values (S,), or a pair of them, as floats."""
+    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
+        return tuple(_VALUES(name, part) for part in value)
+    return _VALUES(name, value)
+
+
+@checked(
+    begin=VALUES_TO_BEGIN, sweeps=whole(1), tolerance=POSITIVE, order=one_of("together", "in-place")
+)
+@dataclass(frozen=True, eq=False)
+class ValueIteration:
+    """Plan by approximate value iteration: Algorithm 2, 3, or that of any other local follower.
 
     Parameters
     ----------
-    problem : game, rewards and follower; a Boltzmann follower makes this Algorithm 2, an ε-greedy
-        one Algorithm 3. A tie rule of the problem breaks ties of Q̂ by ``r1 + γ Σ P V``.
-    start : ``(V, V̂)``, or one array (S,) for both; zero by default.
+    begin : ``(V, V̂)`` to begin with, or one array (S,) for both; zero by default.
     sweeps : the most to make; by default twice what a fixed commitment needs, or 50,000.
     tolerance : the change of values, as a share of the reward's span, at which they are at rest.
     order : ``"together"`` changes all states at once, and leaps to the values of a commitment that
         has stood for half of the sweeps; ``"in-place"`` goes state by state as printed, without
         leaps, which is slow.
 
-    Raises
-    ------
-    InvalidArgument
-        A follower that is not local; a start, number of sweeps, tolerance or order that makes no
-        sense.
-
-    **Source** paper, appendix C, Algorithms 2 and 3. Ours: rewards (S, A, B) and of two kinds, the
-    leaps, the end in cycles, the evaluation, the joint policy as a candidate. **Cost** arithmetic:
-    one pass over the kernel a sweep.
-
     Examples
     --------
     >>> from iirl_opt.follower import BoltzmannFollower
     >>> from iirl_opt.game.mdp import TwoAgentMDP
     >>> game = TwoAgentMDP([[[[3, 1]], [[1, 3]]], [[[1, 1]], [[0, 1]]]], discount=0.5)
-    >>> found = approximate_value_iteration(CommitmentProblem(game, [0, 1], BoltzmannFollower(2)))
+    >>> found = ValueIteration().iterate(CommitmentProblem(game, [0, 1], BoltzmannFollower(2)))
     >>> found.policy.argmax(axis=1), found.converged, found.kept
     (array([1, 1]), True, 'iterated')
     """
-    check_local(problem)
-    values = _check_start(problem, start)
-    rest = accepted_change(problem, tolerance)
-    most = _check_sweeps(problem, sweeps, tolerance)
-    if order not in ("together", "in-place"):
-        raise InvalidArgument("order", f"is {order!r}", "together or in-place", order)
-    blocks = list(_blocks(problem, order))
+
+    begin: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None
+    sweeps: int | None = None
+    tolerance: float = 1e-9
+    order: Order = "together"
+
+    @checked(problem=PROBLEM)
+    def iterate(self, problem: CommitmentProblem) -> Approximation:
+        """Return a heuristic commitment to a follower that answers from its action values.
+
+        A Boltzmann follower makes this Algorithm 2, an ε-greedy one Algorithm 3. A tie rule of the
+        problem breaks ties of Q̂ by ``r1 + γ Σ P V``.
+
+        Raises
+        ------
+        InvalidArgument
+            A follower that is not local; values to begin with, or a tolerance, that make no sense.
+
+        **Source** paper, appendix C, Algorithms 2 and 3. Ours: rewards (S, A, B) and of two kinds,
+        the leaps, the end in cycles, the evaluation, the joint policy as a candidate. **Cost**
+        arithmetic: one pass over the kernel a sweep.
+        """
+        check_local(problem)
+        ended = _swept(problem, self)
+        n_actions = problem.game.n_leader_actions
+        candidates = [
+            evaluated(problem, deterministic_policy(row, n_actions)) for row in ended.late
+        ]
+        return Approximation(
+            iterated=max(candidates, key=lambda candidate: candidate.value),
+            joint=evaluated(problem, joint_leader_policy(problem)),
+            leader_values=ended.values[:, 0],
+            follower_values=ended.values[:, 1],
+            sweeps=ended.sweeps,
+            converged=ended.converged,
+            cycle=ended.cycle,
+            residual=ended.residual,
+        )
+
+    def plan(self, problem: CommitmentProblem) -> Commitment:
+        """Return a heuristic commitment: nothing is known of the best. Raises as `iterate`."""
+        found = self.iterate(problem)
+        return Commitment.of(
+            problem,
+            found.policy,
+            found.reply,
+            method="approximate",
+            among="deterministic",
+            converged=found.converged,
+        )
+
+
+class _Ended(NamedTuple):
+    """Where sweeps end: values (S, 2), the last commitments met (S,), and how."""
+
+    values: Array
+    late: list[Integers]
+    sweeps: int
+    converged: bool
+    cycle: int | None
+    residual: float
+
+
+def _swept(problem: CommitmentProblem, options: ValueIteration) -> _Ended:
+    """Sweep until values come to rest, run into a cycle, or the sweeps are used up."""
+    values = _values_to_begin(problem, options.begin)
+    rest = accepted_change(problem, options.tolerance)
+    most = _most_sweeps(problem, options.sweeps, options.tolerance)
+    blocks = list(_blocks(problem, options.order))
     met: OrderedDict[bytes, Integers] = OrderedDict()
     anchor, anchored, changed = values, 0, 0
     cycle: int | None = None
@@ -197,22 +253,11 @@ def approximate_value_iteration(
         if converged or cycle is not None or sweep == most:
             break
         if sweep >= 2 * anchored:
-            if order == "together" and sweep >= FIRST_LEAP and changed <= sweep // 2:
-                values = _limit(problem, actions)
+            if options.order == "together" and sweep >= FIRST_LEAP and changed <= sweep // 2:
+                values = _limit_of_sweeps(problem, actions)
             anchor, anchored = values, sweep
     late = [actions] if converged else list(met.values())
-    n_actions = problem.game.n_leader_actions
-    candidates = [evaluated(problem, deterministic_policy(row, n_actions)) for row in late]
-    return Approximation(
-        iterated=max(candidates, key=lambda candidate: candidate.value),
-        joint=evaluated(problem, joint_leader_policy(problem)),
-        leader_values=values[:, 0],
-        follower_values=values[:, 1],
-        sweeps=sweep,
-        converged=converged,
-        cycle=cycle,
-        residual=residual,
-    )
+    return _Ended(values, late, sweep, converged, cycle, residual)
 
 
 def evaluated(problem: CommitmentProblem, policy: ArrayLike) -> Evaluated:
@@ -284,27 +329,27 @@ def _sweep(
     return values, actions
 
 
-def _limit(problem: CommitmentProblem, actions: Integers) -> Array:
+def _limit_of_sweeps(problem: CommitmentProblem, actions: Integers) -> Array:
     """Return V and V̂ (S, 2) to which sweeps with one commitment converge."""
     policy = deterministic_policy(actions, problem.game.n_leader_actions)
     theirs = best_responses(problem.game, problem.follower_reward, policy).values
     return np.stack([problem.reply(policy).values, theirs], axis=1)
 
 
-def _check_start(problem: CommitmentProblem, start: object) -> Array:
+def _values_to_begin(problem: CommitmentProblem, begin: Any) -> Array:
+    """Return V and V̂ (S, 2) before the first sweep."""
     n_states = problem.game.n_states
-    if start is None:
+    if begin is None:
         return np.zeros((n_states, 2))
-    pair = start if isinstance(start, tuple) and len(start) == 2 else (start, start)
-    columns = [as_floats(column, "start", InvalidArgument) for column in pair]
-    for column in columns:
-        if column.shape != (n_states,) or not np.isfinite(column).all():
-            problem_ = f"has shape {column.shape} or is not finite"
-            raise InvalidArgument("start", problem_, f"finite values of shape ({n_states},)", start)
-    return np.stack(columns, axis=1)
+    pair = begin if isinstance(begin, tuple) and len(begin) == 2 else (begin, begin)
+    for column in pair:
+        if column.shape != (n_states,):
+            wrong = f"has shape {column.shape}"
+            raise InvalidArgument("begin", wrong, f"values of shape ({n_states},)", begin)
+    return np.stack(pair, axis=1)
 
 
-def _check_sweeps(problem: CommitmentProblem, sweeps: int | None, tolerance: float) -> int:
+def _most_sweeps(problem: CommitmentProblem, sweeps: int | None, tolerance: float) -> int:
     if sweeps is None:
         gamma = problem.game.discount
         needed = 0.0 if gamma == 0 else math.log(tolerance * (1 - gamma)) / math.log(gamma)

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from instances import games, rewards
 
+from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
+from iirl_opt.commitment.lemma_2 import joint_leader_policy
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.commitment.value_iteration import approximate_value_iteration, joint_leader_policy
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import (
     BoltzmannFollower,
@@ -95,7 +96,7 @@ def test_sweeps_are_the_printed_ones(data, follower, n):
     theirs = data.draw(st.one_of(st.none(), rewards(game.shape)))
     problem = CommitmentProblem(game, own + 0.1, follower, follower_reward=theirs)
     start = np.linspace(-1, 2, game.n_states), np.linspace(1, 0, game.n_states)
-    found = approximate_value_iteration(problem, start=start, sweeps=n)
+    found = ValueIteration(begin=start, sweeps=n).iterate(problem)
     v, v_hat = start
     for _ in range(found.sweeps):
         last = v, v_hat
@@ -112,7 +113,7 @@ def test_sweeps_are_the_printed_ones(data, follower, n):
 def test_a_converged_iteration_rests_on_the_exact_values_of_its_commitment(data, follower):
     game = data.draw(games(leader=(1, 3)))
     problem = CommitmentProblem(game, data.draw(rewards(game.shape)), follower)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     if found.converged:
         assert found.leader_values == pytest.approx(found.iterated.reply.values, abs=1e-6)
         v, v_hat = printed_step(problem, found.leader_values, found.follower_values)
@@ -127,7 +128,7 @@ def test_it_keeps_the_better_candidate_and_never_exceeds_the_best_deterministic(
     game = data.draw(games(leader=(1, 3)))
     own = data.draw(st.one_of(rewards(game.n_states), rewards(game.shape)))
     problem = CommitmentProblem(game, own, follower)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     for candidate in (found.iterated, found.joint):
         assert candidate.reply.values == pytest.approx(problem.reply(candidate.policy).values)
         assert candidate.value == pytest.approx(float(game.start @ candidate.reply.values))
@@ -176,7 +177,7 @@ def test_the_joint_policy_is_optimal_among_allowed_actions(data):
 def test_it_reaches_the_joint_optimum_with_an_optimal_follower(data, follower):
     game = data.draw(games(leader=(1, 3)))
     reward = data.draw(rewards(game.n_states))
-    found = approximate_value_iteration(CommitmentProblem(game, reward, follower))
+    found = ValueIteration().iterate(CommitmentProblem(game, reward, follower))
     optimum = policy_iteration(game, reward).values
     assert found.iterated.reply.values == pytest.approx(optimum, abs=1e-7)
 
@@ -187,9 +188,9 @@ def test_it_approaches_the_joint_optimum_as_beta_grows():
         optimum = float(game.start @ policy_iteration(game, reward).values)
         lost = [
             optimum
-            - approximate_value_iteration(
-                CommitmentProblem(game, reward, BoltzmannFollower(beta))
-            ).iterated.value
+            - ValueIteration()
+            .iterate(CommitmentProblem(game, reward, BoltzmannFollower(beta)))
+            .iterated.value
             for beta in (1.0, 100.0, 1e6)
         ]
         assert lost[0] > lost[1] >= lost[2] - 1e-9
@@ -202,7 +203,7 @@ def test_it_is_optimal_with_a_follower_that_plays_uniformly(data):
     own = data.draw(st.one_of(rewards(game.n_states), rewards(game.shape)))
     for follower in (BoltzmannFollower(0), EpsilonGreedyFollower(1)):
         problem = CommitmentProblem(game, own, follower)
-        found = approximate_value_iteration(problem)
+        found = ValueIteration().iterate(problem)
         every = list(product(range(game.n_leader_actions), repeat=game.n_states))
         best = problem.values_of(every).max(axis=0)
         assert found.iterated.reply.values == pytest.approx(best, abs=1e-7)
@@ -212,7 +213,7 @@ def test_it_is_optimal_with_a_follower_that_plays_uniformly(data):
 def test_it_is_optimal_without_a_future(data, follower):
     game = data.draw(games(leader=(1, 3), discounts=(0,)))
     problem = CommitmentProblem(game, data.draw(rewards(game.shape)), follower)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     assert found.converged
     assert found.sweeps <= 2
     assert found.iterated.value == pytest.approx(best_deterministic(problem))
@@ -222,8 +223,8 @@ def test_it_is_optimal_without_a_future(data, follower):
 def test_maze_maker_gains_over_the_joint_policy_in_either_order(follower):
     maze = maze_maker(size=4, prizes={3: 1, 13: 2})
     problem = CommitmentProblem(maze.game, maze.reward, follower)
-    together = approximate_value_iteration(problem)
-    in_place = approximate_value_iteration(problem, order="in-place")
+    together = ValueIteration().iterate(problem)
+    in_place = ValueIteration(order="in-place").iterate(problem)
     assert together.converged
     assert in_place.converged
     assert "kernel" not in vars(problem)
@@ -234,7 +235,7 @@ def test_maze_maker_gains_over_the_joint_policy_in_either_order(follower):
 def test_values_near_an_undiscounted_game_are_found_by_leaps():
     game, reward = random_game(6, 2, 2, rng=3, discount="9999/10000", concentration=1)
     problem = CommitmentProblem(game, reward, EpsilonGreedyFollower(0.2))
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     assert found.converged
     assert found.sweeps < 200
     assert found.value == pytest.approx(best_deterministic(problem), rel=1e-9)
@@ -246,7 +247,7 @@ def test_values_near_an_undiscounted_game_are_found_by_leaps():
 @pytest.mark.parametrize("epsilon", [0.1, 0.01, 0.001])
 def test_on_the_family_of_lemma_3_any_share_of_the_value_is_lost(epsilon):
     problem = lemma_3(epsilon, epsilon)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     share = found.value / best_deterministic(problem)
     kept = 1 - epsilon / 2
     assert found.value == pytest.approx(0.9 * (epsilon * kept**2 + epsilon / 2))
@@ -258,15 +259,13 @@ def test_on_the_family_of_lemma_3_any_share_of_the_value_is_lost(epsilon):
 @pytest.mark.parametrize("order", ["in-place", "together"])
 def test_algorithm_2_can_cycle_and_says_so(order):
     problem = cycling_problem()
-    found = approximate_value_iteration(problem, order=order)
+    found = ValueIteration(order=order).iterate(problem)
     assert not found.converged
     assert found.cycle == 3
     assert found.residual > 0.01
     assert found.value == pytest.approx(best_deterministic(problem))
     start = found.leader_values, found.follower_values
-    ahead = [
-        approximate_value_iteration(problem, start=start, sweeps=k, order=order) for k in (1, 2, 3)
-    ]
+    ahead = [ValueIteration(begin=start, sweeps=k, order=order).iterate(problem) for k in (1, 2, 3)]
     distances = [np.abs(each.leader_values - found.leader_values).max() for each in ahead]
     assert distances[2] < 1e-7
     assert min(distances[:2]) > 1e-4
@@ -276,7 +275,7 @@ def test_algorithm_2_can_cycle_and_says_so(order):
     for _ in range(3):
         played.append(tuple(first.iterated.policy.argmax(axis=1).tolist()))
         start = first.leader_values, first.follower_values
-        first = approximate_value_iteration(problem, start=start, sweeps=1, order=order)
+        first = ValueIteration(begin=start, sweeps=1, order=order).iterate(problem)
     assert sorted(played) == [(0, 0), (0, 0), (0, 1)]
 
 
@@ -284,7 +283,7 @@ def test_plain_algorithm_2_can_be_worse_than_the_joint_policy_whose_part_is_then
     game, reward = random_game(2, 3, 3, rng=256, concentration=0.5, restart=False)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(0.5))
     for order in ("together", "in-place"):
-        found = approximate_value_iteration(problem, order=order)
+        found = ValueIteration(order=order).iterate(problem)
         assert found.converged
         assert found.kept == "joint"
         assert found.value == found.joint.value > found.iterated.value + 8e-4
@@ -298,20 +297,18 @@ def test_plain_algorithm_2_can_be_worse_than_the_joint_policy_whose_part_is_then
 def test_a_warm_start_ends_at_once_where_it_began():
     game, reward = random_game(20, 3, 3, rng=5)
     problem = CommitmentProblem(game, reward, BoltzmannFollower(4))
-    cold = approximate_value_iteration(problem)
-    warm = approximate_value_iteration(problem, start=(cold.leader_values, cold.follower_values))
+    cold = ValueIteration().iterate(problem)
+    warm = ValueIteration(begin=(cold.leader_values, cold.follower_values)).iterate(problem)
     assert warm.sweeps == 1
     assert warm.converged
     assert (warm.policy == cold.policy).all()
-    one = approximate_value_iteration(problem, start=cold.leader_values)
+    one = ValueIteration(begin=cold.leader_values).iterate(problem)
     assert one.value == pytest.approx(cold.value)
 
 
 def test_a_capped_iteration_does_not_say_converged():
     game, reward = random_game(20, 3, 3, rng=5)
-    found = approximate_value_iteration(
-        CommitmentProblem(game, reward, BoltzmannFollower(4)), sweeps=3
-    )
+    found = ValueIteration(sweeps=3).iterate(CommitmentProblem(game, reward, BoltzmannFollower(4)))
     assert (found.sweeps, found.converged, found.cycle) == (3, False, None)
     assert found.value >= found.joint.value
 
@@ -323,9 +320,7 @@ def test_forbidden_actions_are_never_chosen(follower):
         game, reward = random_game(5, 3, 2, rng=seed)
         allowed = rng.random((5, 3)) < 0.5
         allowed[np.arange(5), rng.integers(3, size=5)] = True
-        found = approximate_value_iteration(
-            CommitmentProblem(game, reward, follower, allowed=allowed)
-        )
+        found = ValueIteration().iterate(CommitmentProblem(game, reward, follower, allowed=allowed))
         assert (found.iterated.policy <= allowed).all()
         assert (found.joint.policy <= allowed).all()
 
@@ -336,7 +331,7 @@ def test_a_tie_rule_of_the_problem_is_that_of_the_iteration(ties):
     game = TwoAgentMDP([[[[1], [1]], [[1], [1]]]], "1/2")
     own = [[[0, 3], [2, 2]]]
     problem = CommitmentProblem(game, own, follower_reward=[1.0], ties=ties)
-    found = approximate_value_iteration(problem)
+    found = ValueIteration().iterate(problem)
     assert found.iterated.value == pytest.approx({"optimistic": 6, "pessimistic": 4}[ties])
 
 
@@ -344,7 +339,7 @@ def test_a_tie_rule_of_the_problem_is_that_of_the_iteration(ties):
 def test_a_constant_reward_converges_to_its_only_value(constant):
     game, _ = random_game(4, 2, 2, rng=0)
     for follower in (BoltzmannFollower(1), EpsilonGreedyFollower(0.5)):
-        found = approximate_value_iteration(CommitmentProblem(game, np.full(4, constant), follower))
+        found = ValueIteration().iterate(CommitmentProblem(game, np.full(4, constant), follower))
         assert found.converged
         assert found.value == pytest.approx(10 * constant)
 
@@ -359,9 +354,9 @@ class Stubborn:
 @pytest.mark.parametrize(
     ("bad", "place"),
     [
-        ({"start": [0.0]}, "start"),
-        ({"start": ([0.0, 0.0, 0.0], [0.0, np.inf, 0.0])}, "start"),
-        ({"start": "zero"}, "start"),
+        ({"begin": [0.0]}, "begin"),
+        ({"begin": ([0.0, 0.0, 0.0], [0.0, np.inf, 0.0])}, "begin"),
+        ({"begin": "zero"}, "begin"),
         ({"sweeps": 0}, "sweeps"),
         ({"sweeps": 2.5}, "sweeps"),
         ({"tolerance": 0.0}, "tolerance"),
@@ -372,7 +367,7 @@ class Stubborn:
 def test_a_wrong_argument_is_named(bad, place):
     game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument) as caught:
-        approximate_value_iteration(CommitmentProblem(game, reward, BoltzmannFollower(1)), **bad)
+        ValueIteration(**bad).iterate(CommitmentProblem(game, reward, BoltzmannFollower(1)))
     assert caught.value.place == place
 
 
@@ -382,4 +377,4 @@ def test_a_wrong_argument_is_named(bad, place):
 def test_a_follower_whose_answers_cannot_be_compared_is_refused(follower):
     game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="follower"):
-        approximate_value_iteration(CommitmentProblem(game, reward, follower))
+        ValueIteration().iterate(CommitmentProblem(game, reward, follower))

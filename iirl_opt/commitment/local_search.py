@@ -4,19 +4,11 @@ Against an optimal follower with the leader's reward a deterministic commitment 
 2); against others a stochastic one may earn more, and no algorithm is known that finds the best.
 Two searches climb from given commitments:
 
-* For a *smooth* follower (Boltzmann, proportional) the start value ``J(π1) = D·V`` has a gradient
-  wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``,
-  ``q1 = r1 + γPV``, ``q2 = r2 + γPV*`` and the follower's optimal actions b*,
-
-      dJ/dπ1(s, a) = d Σ_b π2 q1 + Σ_b h q2 + w q2(s, a, b*),
-
-  where ``d = (I − γP_{π1,π2})^{-T} D`` are the visits under the follower's play, ``h`` is
-  ``F'(Q*)ᵀ`` applied to ``d Σ_a π1 q1``, and ``w = (I − γP_{π1,b*})^{-T} γ P_π1ᵀ h`` carries h
-  back through the follower's optimal values (which need no derivative of b*: the envelope theorem).
-  Projected steps with backtracking follow it. They end at kinks, too, where the follower is
-  indifferent; in small games the second search goes on from there.
-* For others J jumps where the follower changes its mind. A search along the edges towards single
-  actions, a state at a time, looks at both sides of every such jump that it meets.
+* For a *smooth* follower projected steps with backtracking follow the gradient of the start value
+  (`iirl_opt.commitment.gradient`). They end at kinks, too, where the follower is indifferent; in
+  small games the second search goes on from there.
+* For others the value jumps where the follower changes its mind. A search along the edges towards
+  single actions, a state at a time, looks at both sides of every such jump that it meets.
 
 Both return a *lower bound* on the optimum over all commitments that is at least the value of where
 they began. Neither proves optimality, and the supremum need not be attained: with a follower that
@@ -26,33 +18,34 @@ breaks ties against the leader, the best commitments may be those just short of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import splu
 
-from iirl_opt.checks import POSITIVE, SEEDED, checked, whole
-from iirl_opt.commitment.enumeration import digits
-from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
-from iirl_opt.commitment.value_iteration import (
+from iirl_opt.checks import POSITIVE, SEED, Rule, array_of_floats, checked, whole
+from iirl_opt.commitment.algorithms_2_and_3 import (
     Evaluated,
+    ValueIteration,
     accepted_change,
-    approximate_value_iteration,
     check_local,
     evaluated,
 )
+from iirl_opt.commitment.bounds import value_bounds
+from iirl_opt.commitment.gradient import start_gradient
+from iirl_opt.commitment.incumbent import meets
+from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
+from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
+from iirl_opt.commitment.searches import digits
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
+from iirl_opt.follower import BoltzmannFollower, ProportionalFollower
 from iirl_opt.game.decide import DENSE_STATES
-from iirl_opt.game.kernel import Matrix, is_sparse
+from iirl_opt.game.kernel import is_sparse
 
-__all__ = ["Improvement", "StartGradient", "grid_check", "improve_stochastic", "start_gradient"]
+__all__ = ["Improvement", "LocalSearch", "grid_check"]
 
 Array = NDArray[np.float64]
 
@@ -74,20 +67,6 @@ HALVINGS = 40
 
 # A grid of more commitments is refused.
 LARGEST_GRID = 500_000
-
-
-class StartGradient(NamedTuple):
-    """The start value of a commitment to a smooth follower, and its gradient.
-
-    Attributes
-    ----------
-    value : the leader's value from the start distribution.
-    gradient : its partial derivatives by ``π1(s, a)``, shape (S, A); only differences between the
-        actions of a state have a meaning, since rows sum to one.
-    """
-
-    value: float
-    gradient: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,102 +105,102 @@ class Improvement:
         return self.best.value - self.begun.value
 
 
-@checked(problem=PROBLEM, tolerance=POSITIVE, steps=whole(0), random_starts=whole(0), seed=SEEDED)
-def improve_stochastic(
-    problem: CommitmentProblem,
-    pi1: ArrayLike | None = None,
-    *,
-    steps: int = 500,
-    tolerance: float = 1e-8,
-    random_starts: int = 3,
-    seed: int | np.random.Generator = 0,
-) -> Improvement:
-    """Climb from a commitment, the uniform one and random ones, and return the best place reached.
+def BEGIN(name: str, value: Any) -> Any:
+    """Return a method as it is, or a policy as floats."""
+    return METHOD(name, value) if hasattr(value, "plan") else _POLICY(name, value)
+
+
+_POLICY: Rule = array_of_floats(2, error=InvalidPolicy)
+
+
+@checked(begin=BEGIN, steps=whole(0), tolerance=POSITIVE, random_starts=whole(0), seed=SEED)
+@dataclass(frozen=True, eq=False)
+class LocalSearch:
+    """Climb to a stochastic commitment: from a given one, the uniform one and random ones.
 
     Parameters
     ----------
-    pi1 : where to begin, shape (S, A); what `approximate_value_iteration` finds by default. Give
-        the best deterministic commitment where it is known.
+    begin : a commitment (S, A) to begin with, or the method that finds it. Of a search that proves
+        what is best among deterministic commitments the answer is no worse than that.
     steps : the most from one start: gradient steps, or rounds over all edges.
     tolerance : the gain, as a share of span(r)/(1−γ), that is worth no further step.
     random_starts : drawn besides, each row uniform on the simplex.
     seed : of these.
 
-    Raises
-    ------
-    InvalidArgument
-        A follower that is not local; numbers that make no sense.
-    InvalidPolicy
-        A start that is no policy or plays what the problem forbids (named).
-
-    **Source** ours; the paper leaves stochastic commitments to suboptimal followers open.
-    **Cost** arithmetic: a step with a gradient solves one planning problem and four linear systems.
-    A round over edges evaluates 80 commitments an edge and 40 more a jump, with the dense kernel:
-    for small games.
+    Examples
+    --------
+    >>> from iirl_opt.commitment.enumeration import Enumeration
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(3, 2, 2, rng=12, concentration=1, restart=False)
+    >>> problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
+    >>> found = LocalSearch(begin=Enumeration(), random_starts=0).climb(problem)
+    >>> found.gain >= 0
+    True
     """
-    check_local(problem)
-    given = approximate_value_iteration(problem).policy if pi1 is None else pi1
-    begun = evaluated(problem, given)
+
+    begin: ArrayLike | CommitmentMethod = field(default_factory=ValueIteration)
+    steps: int = 500
+    tolerance: float = 1e-8
+    random_starts: int = 3
+    seed: int = 0
+
+    @checked(problem=PROBLEM)
+    def climb(self, problem: CommitmentProblem) -> Improvement:
+        """Return the best place that is reached.
+
+        Raises
+        ------
+        InvalidArgument
+            A follower that is not local; a tolerance that makes no sense.
+        InvalidPolicy
+            A start that is no policy or plays what the problem forbids (named).
+
+        **Source** ours; the paper leaves stochastic commitments to suboptimal followers open.
+        **Cost** arithmetic: a step with a gradient solves one planning problem and four linear
+        systems. A round over edges evaluates 80 commitments an edge and 40 more a jump, with the
+        dense kernel: for small games.
+        """
+        check_local(problem)
+        given = self.begin
+        policy = given.plan(problem).policy if hasattr(given, "plan") else given
+        begun = _check_allowed(problem, evaluated(problem, policy))
+        worthless = accepted_change(problem, self.tolerance) / (1 - problem.game.discount)
+        smooth = isinstance(problem.follower, BoltzmannFollower | ProportionalFollower)
+        climb = _climb_and_search if smooth else _search_edges
+        best: Improvement | None = None
+        for name, start in _starts(problem, begun.policy, self.random_starts, self.seed):
+            reached, made, stationarity = climb(problem, start, self.steps, worthless)
+            there = evaluated(problem, reached)
+            if best is None:  # the given start: a search may lose by rounding only
+                there = max(begun, there, key=lambda candidate: candidate.value)
+            if best is None or there.value > best.value + worthless:
+                best = Improvement(there, begun, name, made, stationarity)
+        assert best is not None
+        return best
+
+    def plan(self, problem: CommitmentProblem) -> Commitment:
+        """Return what is reached, with a bound on all commitments. Raises as `climb`."""
+        best = self.climb(problem).best
+        bound = float(problem.game.start @ value_bounds(problem).w_hi)
+        return Commitment.of(
+            problem,
+            best.policy,
+            best.reply,
+            method="local-search",
+            bound=bound,
+            proved=meets(problem, best.policy, best.reply, bound),
+        )
+
+
+def _check_allowed(problem: CommitmentProblem, begun: Evaluated) -> Evaluated:
+    """Return a commitment, or name what it plays and may not."""
     outside = begun.policy.astype(bool) & ~problem.allowed
     if outside.any():
         s, a = (int(i) for i in np.argwhere(outside)[0])
-        place = f"pi1[s={problem.game.states[s]!r}, a={problem.game.leader_actions[a]!r}]"
+        place = f"begin[s={problem.game.states[s]!r}, a={problem.game.leader_actions[a]!r}]"
         raise InvalidPolicy(place, f"is {begun.policy[s, a]:g}", "0: it is forbidden")
-    worthless = accepted_change(problem, tolerance) / (1 - problem.game.discount)
-    smooth = isinstance(problem.follower, BoltzmannFollower | ProportionalFollower)
-    climb = _climb_and_search if smooth else _search_edges
-    best: Improvement | None = None
-    for name, policy in _starts(problem, begun.policy, random_starts, seed):
-        reached, made, stationarity = climb(problem, policy, steps, worthless)
-        there = evaluated(problem, reached)
-        if best is None:  # the given start: a search may lose by rounding only
-            there = max(begun, there, key=lambda candidate: candidate.value)
-        if best is None or there.value > best.value + worthless:
-            best = Improvement(there, begun, name, made, stationarity)
-    assert best is not None
-    return best
-
-
-@checked(problem=PROBLEM)
-def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
-    """Return the start value of a commitment (S, A) to a smooth follower, and its exact gradient.
-
-    Where two of the follower's actions are equally good, the gradient is that of the first.
-
-    Raises
-    ------
-    InvalidArgument
-        The follower is neither a Boltzmann nor a proportional one.
-
-    **Source** ours: implicit differentiation by two adjoint systems (module docstring). The
-    derivative of a proportional follower's f is a difference quotient. **Cost** arithmetic: one
-    planning problem and four linear systems.
-    """
-    game, follower = problem.game, problem.follower
-    if not isinstance(follower, BoltzmannFollower | ProportionalFollower):
-        raise InvalidArgument(
-            "follower", f"is {follower!r}", "Boltzmann or proportional: others jump", follower
-        )
-    commitment = game.check_leader_policy(pi1)
-    gamma, states = game.discount, np.arange(game.n_states)
-    best = best_responses(game, problem.follower_reward, commitment)
-    response = np.asarray(follower.answer(best.q), dtype=float)
-    joint = commitment[:, :, None] * response[:, None, :]
-    solve = _solver(game.joint_chain(commitment, response), gamma)
-    values = solve((joint * problem.full_reward).sum(axis=(1, 2)), False)
-    visits = solve(game.start, True)
-    q1 = problem.full_reward + gamma * (game.matrix @ values).reshape(game.shape)
-    q2 = problem.full_follower_reward + gamma * (game.matrix @ best.values).reshape(game.shape)
-    of_response = visits[:, None] * np.einsum("sa,sab->sb", commitment, q1)
-    of_q = _pull_back(follower, best.q, response, of_response)
-    theirs = game.follower_mdp(commitment).matrix
-    chosen = best.q.argmax(axis=1)
-    back = _solver(theirs[states * game.n_follower_actions + chosen], gamma)
-    weights = of_q.copy()
-    weights[states, chosen] += back(gamma * (theirs.T @ of_q.ravel()), True)
-    own = visits[:, None] * np.einsum("sb,sab->sa", response, q1)
-    gradient: Array = own + np.einsum("sb,sab->sa", weights, q2)
-    return StartGradient(float(game.start @ values), gradient)
+    return begun
 
 
 @checked(problem=PROBLEM, resolution=whole(1))
@@ -368,36 +347,6 @@ def _search_edge(
     return better, float(scores.max())
 
 
-def _pull_back(
-    follower: BoltzmannFollower | ProportionalFollower,
-    q: Array,
-    response: Array,
-    of_response: Array,
-) -> Array:
-    """Return the derivatives (S, B) by q, given those by the response."""
-    centred = of_response - (response * of_response).sum(axis=1, keepdims=True)
-    if isinstance(follower, BoltzmannFollower):
-        return np.asarray(follower.beta * response * centred)
-    weights = follower.weights(q)
-    step = np.cbrt(np.finfo(float).eps) * np.maximum(1, np.abs(q))
-    with np.errstate(all="ignore"):  # f need not be defined below q
-        above, below = follower.weights(q + step), follower.weights(q - step)
-        slope = (above - below) / (2 * step)
-    slope = np.where(np.isfinite(slope), slope, (above - weights) / step)
-    return np.asarray(slope / weights.sum(axis=1, keepdims=True) * centred)
-
-
-def _solver(chain: Matrix, discount: float) -> Callable[[Array, bool], Array]:
-    """Return the function (b, transposed) that solves ``(I − discount · chain) x = b``."""
-    n_states = chain.shape[0]
-    if is_sparse(chain) and n_states > DENSE_STATES:
-        system: Any = splu(sp.eye_array(n_states, format="csc") - discount * chain.tocsc())
-        return lambda b, transposed: np.asarray(system.solve(b, trans="T" if transposed else "N"))
-    dense = chain.toarray() if is_sparse(chain) else chain
-    factors: Any = lu_factor(np.eye(n_states) - discount * dense)
-    return lambda b, transposed: np.asarray(lu_solve(factors, b, trans=1 if transposed else 0))
-
-
 def _project(points: Array, allowed: NDArray[np.bool_]) -> Array:
     """Return the nearest policies: rows on the simplex over the allowed actions.
 
@@ -427,7 +376,7 @@ def _simplex_grid(allowed: NDArray[np.bool_], resolution: int) -> Array:
 
 
 def _starts(
-    problem: CommitmentProblem, given: Array, random_starts: int, seed: int | np.random.Generator
+    problem: CommitmentProblem, given: Array, random_starts: int, seed: int
 ) -> Iterator[tuple[str, Array]]:
     yield "given", given
     allowed = problem.allowed.astype(float)

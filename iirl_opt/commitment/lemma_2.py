@@ -1,4 +1,4 @@
-"""The best joint policy, the leader's part of which is best against an optimal follower (Lemma 2).
+"""Lemma 2: the leader's part of the best joint policy is best against an optimal follower.
 
 A follower with the leader's reward that answers optimally makes every commitment worth at most what
 the best joint policy is worth, and the leader's part of a joint policy that is optimal from every
@@ -10,6 +10,7 @@ to some hundred states.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -19,20 +20,31 @@ from numpy.typing import ArrayLike
 from iirl_opt.checks import checked
 from iirl_opt.commitment.exact import DENSE, LARGEST, ExactProblem
 from iirl_opt.commitment.incumbent import proves, upwards
+from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers, Reply
 from iirl_opt.commitment.stacked import Stack, best, policy_values, upper_values
-from iirl_opt.errors import NotExact
+from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import local_scale, modified_policy_iteration, policy_iteration
+from iirl_opt.solver.records import Solved
 
-__all__ = ["JointOptimum", "ProvedJoint", "joint_leader_policy", "joint_optimum", "proved_joint"]
+__all__ = [
+    "JointActions",
+    "JointOptimum",
+    "ProvedJoint",
+    "joint_commitment",
+    "joint_leader_policy",
+    "joint_optimum",
+    "need_lemma_2",
+    "proved_joint",
+]
 
 # Entries of a dense kernel that the bounds in floats are computed with.
 DENSE_ENTRIES = 20_000_000
 
 
-class JointOptimum(NamedTuple):
+class JointActions(NamedTuple):
     """An optimal joint policy as far as floats can tell.
 
     Attributes
@@ -65,7 +77,67 @@ class ProvedJoint(NamedTuple):
     proved: bool
 
 
-def joint_optimum(problem: CommitmentProblem, start: ArrayLike | None = None) -> JointOptimum:
+@dataclass(frozen=True)
+class JointOptimum:
+    """Take the leader's part of an optimal joint policy, by policy iteration.
+
+    For an optimal follower with the leader's reward no commitment is better, whatever the ties.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(6, 2, 2, rng=0)
+    >>> JointOptimum().plan(CommitmentProblem(game, reward))
+    Commitment(value 6.45415602, bound 6.45415602, EXACT among all, policy-iteration)
+    """
+
+    @checked(problem=PROBLEM)
+    def plan(self, problem: CommitmentProblem) -> Commitment:
+        """Return an optimal commitment, proved.
+
+        Raises
+        ------
+        InvalidArgument
+            The follower is not optimal, or has a reward of its own.
+
+        **Source** paper, Lemma 2. **Cost** arithmetic: one planning problem, and its proof in
+        Fractions where the game is small.
+        """
+        need_lemma_2(problem, self)
+        return joint_commitment(problem, joint_optimum(problem))
+
+
+def need_lemma_2(problem: CommitmentProblem, wanting: object) -> None:
+    """Refuse a problem that Lemma 2 does not speak of."""
+    if not problem.lemma_2:
+        reward = "the leader's reward" if problem.cooperative else "a reward of its own"
+        raise InvalidArgument(
+            "follower",
+            f"is {problem.follower!r} with {reward}, for {wanting}",
+            "an OptimalFollower with the leader's reward",
+            problem.follower,
+        )
+
+
+def joint_commitment(
+    problem: CommitmentProblem, near: JointActions, solved: Solved | None = None
+) -> Commitment:
+    """Return the leader's part of an optimal joint policy, with what is known of it."""
+    best = proved_joint(problem, near)
+    return Commitment.of(
+        problem,
+        best.policy,
+        best.reply,
+        method="policy-iteration" if solved is None else "program",
+        value=best.value,
+        bound=best.bound,
+        gap=best.gap,
+        proved=best.proved,
+        solved=solved,
+    )
+
+
+def joint_optimum(problem: CommitmentProblem, start: ArrayLike | None = None) -> JointActions:
     """Return an optimal joint policy for the leader's reward; forbidden actions are left out.
 
     Parameters
@@ -93,7 +165,7 @@ def joint_optimum(problem: CommitmentProblem, start: ArrayLike | None = None) ->
     )
     leader, follower = np.divmod(found.actions, n_answers)
     error = float(game.start @ found.error)
-    return JointOptimum(real[np.arange(n_states), leader], follower, error)
+    return JointActions(real[np.arange(n_states), leader], follower, error)
 
 
 @checked(problem=PROBLEM)
@@ -107,22 +179,22 @@ def joint_leader_policy(problem: CommitmentProblem) -> Array:
     return deterministic_policy(joint_optimum(problem).leader, problem.game.n_leader_actions)
 
 
-def proved_joint(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
+def proved_joint(problem: CommitmentProblem, near: JointActions) -> ProvedJoint:
     """Return the commitment of Lemma 2 with its proof, starting from an optimum in floats.
 
     **Cost** arithmetic: one or two linear systems; in Fractions for small games.
     """
     game = problem.game
     if game.n_states <= DENSE:
-        return _exactly(problem, near)
+        return _in_fractions(problem, near)
     found = None
     if game.n_states * int(np.prod(game.shape)) <= DENSE_ENTRIES:
-        found = _bounded(problem, near)
+        found = _in_floats(problem, near)
         if found.proved:
             return found
     if game.n_states <= LARGEST:
         try:
-            return _exactly(problem, near)
+            return _in_fractions(problem, near)
         except NotExact:
             pass
     if found is not None:
@@ -137,7 +209,7 @@ def proved_joint(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
     return ProvedJoint(policy, reply, value, bound, gap, proves(gap, scale, value))
 
 
-def _exactly(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
+def _in_fractions(problem: CommitmentProblem, near: JointActions) -> ProvedJoint:
     """Return the commitment that rational arithmetic finds."""
     exact, game = ExactProblem(problem), problem.game
     choices = near.leader * game.n_follower_actions + near.follower
@@ -156,7 +228,7 @@ def _exactly(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
     )
 
 
-def _bounded(problem: CommitmentProblem, near: JointOptimum) -> ProvedJoint:
+def _in_floats(problem: CommitmentProblem, near: JointActions) -> ProvedJoint:
     """Return the commitment of a joint policy, with error bounds in floats."""
     game, arithmetic = problem.game, problem.arithmetic
     n_states, _, n_answers = game.shape

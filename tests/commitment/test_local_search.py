@@ -8,9 +8,10 @@ from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 from instances import games
-from test_value_iteration import best_deterministic, lemma_3
+from test_algorithms_2_and_3 import best_deterministic, lemma_3
 
-from iirl_opt.commitment.ascent import grid_check, improve_stochastic, start_gradient
+from iirl_opt.commitment.gradient import start_gradient
+from iirl_opt.commitment.local_search import LocalSearch, grid_check
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import (
@@ -125,7 +126,7 @@ def test_a_search_never_loses_and_ends_in_a_commitment(data, follower):
         game, rng.integers(-2, 3, game.shape), follower, follower_reward=theirs
     )
     pi1 = random_policy(*game.shape[:2], rng)
-    found = improve_stochastic(problem, pi1, steps=20, random_starts=1)
+    found = LocalSearch(begin=pi1, steps=20, random_starts=1).climb(problem)
     assert_commitment(problem, found.policy)
     assert found.begun.policy == pytest.approx(pi1)
     assert found.value >= found.begun.value
@@ -141,7 +142,7 @@ def test_a_search_from_the_best_deterministic_one_meets_the_best_of_a_fine_grid(
         )
         theirs = random_game(2, 2, 2, rng=seed + 100)[1] if seed % 2 else None
         problem = CommitmentProblem(game, reward, follower, follower_reward=theirs)
-        found = improve_stochastic(problem, best_deterministic_policy(problem))
+        found = LocalSearch(begin=best_deterministic_policy(problem)).climb(problem)
         grid = grid_check(problem, 50)
         assert found.value >= grid.value - 1e-7
         # and is no higher than a cell of the grid can hide from a smooth follower
@@ -157,7 +158,9 @@ def test_a_stochastic_commitment_beats_all_deterministic_ones_and_is_stationary(
             3, 2, 2, rng=seed, concentration=[1, 0.3, 0.05][seed % 3], restart=False
         )
         problem = CommitmentProblem(game, reward, BoltzmannFollower(2))
-        found = improve_stochastic(problem, best_deterministic_policy(problem), random_starts=0)
+        found = LocalSearch(begin=best_deterministic_policy(problem), random_starts=0).climb(
+            problem
+        )
         gains.append(found.gain / abs(found.begun.value))
         assert found.stationarity is not None
         assert found.begun.value == pytest.approx(best_deterministic(problem))
@@ -169,7 +172,7 @@ def test_the_optimum_of_an_optimal_follower_is_kept():
     for seed in range(5):
         game, reward = random_game(3, 2, 2, rng=seed, concentration=1)
         problem = CommitmentProblem(game, reward)
-        found = improve_stochastic(problem, steps=3, random_starts=1)
+        found = LocalSearch(steps=3, random_starts=1).climb(problem)
         assert found.gain == 0
         assert found.found_from == "given"
         assert found.stationarity is None
@@ -181,7 +184,7 @@ def test_a_deterministic_optimum_is_kept_where_the_follower_plays_uniformly():
         game, reward = random_game(4, 3, 2, rng=seed, concentration=1)
         problem = CommitmentProblem(game, reward, BoltzmannFollower(0))
         best = best_deterministic_policy(problem)
-        found = improve_stochastic(problem, best)
+        found = LocalSearch(begin=best).climb(problem)
         assert found.gain == pytest.approx(0, abs=1e-9)
         assert found.found_from == "given"
         assert found.stationarity == pytest.approx(0, abs=1e-6)
@@ -204,7 +207,7 @@ def test_on_lemma_3_the_search_stops_just_on_the_right_side_of_a_tie(follower, t
     lemma = lemma_3(0.5, 0.3)
     problem = CommitmentProblem(lemma.game, lemma.reward, follower, ties=ties)
     assert best_deterministic(problem) == pytest.approx(0.675)
-    found = improve_stochastic(problem, best_deterministic_policy(problem), random_starts=0)
+    found = LocalSearch(begin=best_deterministic_policy(problem), random_starts=0).climb(problem)
     assert found.value == pytest.approx(0.7003125, abs=1e-6)
     assert found.policy[2] == pytest.approx([0.5, 0.5], abs=1e-6)
     half = uniform_policy(7, 2)
@@ -213,7 +216,7 @@ def test_on_lemma_3_the_search_stops_just_on_the_right_side_of_a_tie(follower, t
 
 def test_the_search_begins_by_default_where_approximate_value_iteration_ends():
     lemma = lemma_3(0.5, 0.3)
-    found = improve_stochastic(lemma, random_starts=0)
+    found = LocalSearch(random_starts=0).climb(lemma)
     assert found.begun.value == pytest.approx(0.376875)
     assert found.value == pytest.approx(0.7003125, abs=1e-6)
 
@@ -223,11 +226,11 @@ def test_forbidden_actions_stay_unplayed(follower):
     game, reward = random_game(3, 3, 2, rng=4, concentration=1)
     allowed = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]], dtype=bool)
     problem = CommitmentProblem(game, reward, follower, allowed=allowed)
-    found = improve_stochastic(problem)
+    found = LocalSearch().climb(problem)
     assert_commitment(problem, found.policy)
     assert_commitment(problem, grid_check(problem, 4).policy)
-    with pytest.raises(InvalidPolicy, match=r"pi1\[s=0, a=1\]"):
-        improve_stochastic(problem, uniform_policy(3, 3))
+    with pytest.raises(InvalidPolicy, match=r"begin\[s=0, a=1\]"):
+        LocalSearch(begin=uniform_policy(3, 3)).climb(problem)
 
 
 @pytest.mark.parametrize("follower", [BoltzmannFollower(3), EpsilonGreedyFollower(0.4)])
@@ -237,7 +240,7 @@ def test_small_games_and_extreme_discounts_are_searched(follower, shape, discoun
     game, _ = random_game(*shape, rng=2, discount=discount)
     own = np.random.default_rng(1).normal(size=shape)
     problem = CommitmentProblem(game, own, follower)
-    found = improve_stochastic(problem, best_deterministic_policy(problem), random_starts=1)
+    found = LocalSearch(begin=best_deterministic_policy(problem), random_starts=1).climb(problem)
     assert found.value >= best_deterministic(problem) - 1e-9
     assert_commitment(problem, found.policy)
     assert found.value >= grid_check(problem, 6).value - 1e-6
@@ -246,8 +249,8 @@ def test_small_games_and_extreme_discounts_are_searched(follower, shape, discoun
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_a_search_does_not_depend_on_the_unit_of_the_reward(scale):
     game, reward = random_game(3, 2, 2, rng=1, concentration=0.3, restart=False)
-    one = improve_stochastic(CommitmentProblem(game, reward, BoltzmannFollower(4)))
-    other = improve_stochastic(
+    one = LocalSearch().climb(CommitmentProblem(game, reward, BoltzmannFollower(4)))
+    other = LocalSearch().climb(
         CommitmentProblem(game, scale * reward, BoltzmannFollower(4 / scale))
     )
     assert other.value == pytest.approx(scale * one.value, rel=1e-6)
@@ -256,7 +259,7 @@ def test_a_search_does_not_depend_on_the_unit_of_the_reward(scale):
 def test_a_constant_reward_leaves_nothing_to_gain():
     game, _ = random_game(3, 2, 2, rng=1)
     for follower in (BoltzmannFollower(4), EpsilonGreedyFollower(0.1)):
-        found = improve_stochastic(CommitmentProblem(game, np.ones(3), follower))
+        found = LocalSearch().climb(CommitmentProblem(game, np.ones(3), follower))
         assert found.value == pytest.approx(10)
         assert found.found_from == "given"
 
@@ -288,7 +291,7 @@ def test_a_grid_that_makes_no_sense_or_is_too_large_is_refused(resolution):
 def test_a_wrong_argument_is_named(bad):
     game, reward = random_game(2, 2, 2, rng=7)
     with pytest.raises(InvalidArgument) as caught:
-        improve_stochastic(CommitmentProblem(game, reward, BoltzmannFollower(1)), **bad)
+        LocalSearch(**bad).climb(CommitmentProblem(game, reward, BoltzmannFollower(1)))
     assert caught.value.place == next(iter(bad))
 
 
@@ -297,4 +300,4 @@ def test_followers_without_a_gradient_or_repeatable_answers_are_refused():
     with pytest.raises(InvalidArgument, match="follower"):
         start_gradient(CommitmentProblem(game, reward), uniform_policy(2, 2))
     with pytest.raises(InvalidArgument, match="follower"):
-        improve_stochastic(CommitmentProblem(game, reward, OptimalFollower("random")))
+        LocalSearch().climb(CommitmentProblem(game, reward, OptimalFollower("random")))

@@ -1,0 +1,141 @@
+"""What a follower may answer when its action values are known between bounds.
+
+Between bounds on the follower's values every difference ``q(s, a, b) − q(s, a, c)`` of its action
+values lies in an interval, exactly computed as a linear function over a box. So
+
+* a Boltzmann follower plays ``p_b ∝ exp(β (q_b − q_c))`` with each weight in an interval, for every
+  reference c; the smallest of the B bounds counts;
+* a proportional follower with nondecreasing f plays ``p_b ∝ f(q_b)``, each in an interval;
+* an optimal or ε-greedy follower is greedy for b only if b is nowhere surely worse; under a rule
+  that mixes all ties the weights are 0 or 1, and 1 where b is surely greedy.
+
+**The best compatible answer.** ``Σ p_b w_b`` with ``p ∝ x``, x in a box, is linear-fractional: at a
+maximum of value v, x_b is as large as it can be where w_b > v and as small where w_b < v. So the
+maximum is one of B thresholds in the sorted w, and all are tried.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.commitment.problem import Array
+from iirl_opt.commitment.stacked import UNIT
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.follower import LocalFollower, ProportionalFollower
+
+__all__ = [
+    "BoundedFollower",
+    "Weights",
+    "best_compatible",
+    "boltzmann_weights",
+    "proportional_weights",
+]
+
+Mask = NDArray[np.bool_]
+
+# Boltzmann weights, the largest being 1, are raised to this, which keeps quotients defined.
+FLOOR = 1e-280
+
+
+@runtime_checkable
+class BoundedFollower(LocalFollower, Protocol):
+    """A local follower of your own that says how its play moves with the action values."""
+
+    def weight_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Return bounds (…, B) on weights x ≥ 0, the play being ∝ x, for q in [lower, upper]."""
+        ...
+
+
+class Weights(NamedTuple):
+    """Bounds (N, S, A, R, B) on weights, the play being ∝ to one between; surely greedy actions."""
+
+    lo: Array
+    hi: Array
+    sure: Mask | None = None
+
+
+def boltzmann_weights(beta: float, lower: Array, upper: Array) -> Weights:
+    """Return bounds on Boltzmann weights, given those (N, S, A, R, B) on differences of q."""
+    with np.errstate(over="ignore"):
+        low = np.clip(beta * lower, -1e300, 1e300)
+        high = np.clip(beta * upper, -1e300, 1e300)
+    low, high = low - 4 * UNIT * abs(low), high + 4 * UNIT * abs(high)
+    top = high.max(axis=-1, keepdims=True)
+    low, high = low - top, high - top
+    lo = np.exp(low - 4 * UNIT * (abs(low) + 2))
+    return Weights(lo, np.maximum(np.exp(high + 4 * UNIT * (abs(high) + 2)), FLOOR))
+
+
+def proportional_weights(
+    follower: ProportionalFollower | BoundedFollower, lower: Array, upper: Array, mask: Mask
+) -> Weights:
+    """Return bounds on the weights of a follower that plays ∝ f(q), q in [lower, upper]."""
+    if isinstance(follower, BoundedFollower):
+        lo, hi = follower.weight_bounds(lower, upper)
+    else:
+        lo, hi = follower.weights(lower), follower.weights(upper)
+        lo, hi = np.minimum(lo, hi), np.maximum(lo, hi)  # rounding in f
+    return Weights(*_over_largest(lo[:, :, :, None], hi[:, :, :, None], lower, mask))
+
+
+def best_compatible(w: Array, answers: Weights) -> tuple[Array, Array]:
+    """Return the largest mean (N, S, A) of w (N, S, A, B) over compatible plays, and these plays.
+
+    Of the R boxes of weights the one with the smallest maximum counts.
+    """
+    lo, hi, sure = answers
+    order = np.argsort(-w, axis=-1)
+    ranked = np.take_along_axis(w, order, axis=-1)[..., None, :]
+    low = np.take_along_axis(lo, order[..., None, :], axis=-1)
+    high = np.take_along_axis(hi, order[..., None, :], axis=-1)
+    total = high.cumsum(axis=-1) + _after(low)
+    mean = (high * ranked).cumsum(axis=-1) + _after(low * ranked)
+    size = (high * abs(ranked)).cumsum(axis=-1) + _after(low * abs(ranked))
+    rounding = 4 * (w.shape[-1] + 2) * UNIT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(total > 0, (mean + rounding * size) / total, -np.inf)
+    threshold = value.argmax(axis=-1)
+    each = value.max(axis=-1)
+    reference = each.argmin(axis=-1)[..., None]
+    largest = np.take_along_axis(each, reference, axis=-1)[..., 0]
+    last = np.take_along_axis(threshold, reference, axis=-1)
+    rank = np.argsort(order, axis=-1)
+    weights = np.where(
+        rank <= last,
+        np.take_along_axis(hi, reference[..., None], axis=-2)[..., 0, :],
+        np.take_along_axis(lo, reference[..., None], axis=-2)[..., 0, :],
+    )
+    play = weights / np.maximum(weights.sum(axis=-1, keepdims=True), FLOOR)
+    if sure is None:
+        return largest, play
+    worst = np.where(sure, w, np.inf)
+    known = np.asarray(sure.any(axis=-1))
+    unit = np.eye(w.shape[-1])[worst.argmin(axis=-1)]
+    return np.where(known, worst.min(axis=-1), largest), np.where(known[..., None], unit, play)
+
+
+def _after(x: Array) -> Array:
+    """Return the sums of what follows each entry along the last axis."""
+    sums = np.zeros_like(x)
+    sums[..., :-1] = x[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+    return sums
+
+
+def _over_largest(lo: Array, hi: Array, q: Array, mask: Mask) -> tuple[Array, Array]:
+    """Return weights (N, S, A, 1, B) over their largest; checks them."""
+    ordered = np.isfinite(lo) & np.isfinite(hi) & (lo >= 0) & (hi >= lo)
+    sound = np.asarray((ordered.all(axis=-1) & (hi.max(axis=-1) > 0))[..., 0] | ~mask)
+    if not sound.all():
+        at = tuple(np.argwhere(~sound)[0])
+        raise InvalidArgument(
+            f"f(Q) above Q = {q[at]}",
+            f"lies between {lo[at][0]} and {hi[at][0]}",
+            "finite bounds ≥ 0 in order, not all 0",
+            q[at],
+        )
+    top = hi.max(axis=-1, keepdims=True)
+    top = np.where(top > 0, top, 1.0)
+    return lo / top, hi / top

@@ -1,0 +1,118 @@
+"""The gradient of what a commitment earns against a smooth follower.
+
+For a *smooth* follower (Boltzmann, proportional) the start value ``J(π1) = D·V`` has a gradient
+wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``,
+``q1 = r1 + γPV``, ``q2 = r2 + γPV*`` and the follower's optimal actions b*,
+
+    dJ/dπ1(s, a) = d Σ_b π2 q1 + Σ_b h q2 + w q2(s, a, b*),
+
+where ``d = (I − γP_{π1,π2})^{-T} D`` are the visits under the follower's play, ``h`` is ``F'(Q*)ᵀ``
+applied to ``d Σ_a π1 q1``, and ``w = (I − γP_{π1,b*})^{-T} γ P_π1ᵀ h`` carries h back through the
+follower's optimal values (which need no derivative of b*: the envelope theorem).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.linalg import lu_factor, lu_solve
+from scipy.sparse.linalg import splu
+
+from iirl_opt.checks import checked
+from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
+from iirl_opt.game.decide import DENSE_STATES
+from iirl_opt.game.kernel import Matrix, is_sparse
+
+__all__ = ["StartGradient", "start_gradient"]
+
+
+class StartGradient(NamedTuple):
+    """The start value of a commitment to a smooth follower, and its gradient.
+
+    Attributes
+    ----------
+    value : the leader's value from the start distribution.
+    gradient : its partial derivatives by ``π1(s, a)``, shape (S, A); only differences between the
+        actions of a state have a meaning, since rows sum to one.
+    """
+
+    value: float
+    gradient: Array
+
+
+@checked(problem=PROBLEM)
+def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
+    """Return the start value of a commitment (S, A) to a smooth follower, and its exact gradient.
+
+    Where two of the follower's actions are equally good, the gradient is that of the first.
+
+    Raises
+    ------
+    InvalidArgument
+        The follower is neither a Boltzmann nor a proportional one.
+
+    **Source** ours: implicit differentiation by two adjoint systems (module docstring). The
+    derivative of a proportional follower's f is a difference quotient. **Cost** arithmetic: one
+    planning problem and four linear systems.
+    """
+    game, follower = problem.game, problem.follower
+    if not isinstance(follower, BoltzmannFollower | ProportionalFollower):
+        raise InvalidArgument(
+            "follower", f"is {follower!r}", "Boltzmann or proportional: others jump", follower
+        )
+    commitment = game.check_leader_policy(pi1)
+    gamma, states = game.discount, np.arange(game.n_states)
+    best = best_responses(game, problem.follower_reward, commitment)
+    response = np.asarray(follower.answer(best.q), dtype=float)
+    joint = commitment[:, :, None] * response[:, None, :]
+    solve = _system(game.joint_chain(commitment, response), gamma)
+    values = solve((joint * problem.full_reward).sum(axis=(1, 2)), False)
+    visits = solve(game.start, True)
+    q1 = problem.full_reward + gamma * (game.matrix @ values).reshape(game.shape)
+    q2 = problem.full_follower_reward + gamma * (game.matrix @ best.values).reshape(game.shape)
+    of_response = visits[:, None] * np.einsum("sa,sab->sb", commitment, q1)
+    of_q = _pull_back(follower, best.q, response, of_response)
+    theirs = game.follower_mdp(commitment).matrix
+    chosen = best.q.argmax(axis=1)
+    back = _system(theirs[states * game.n_follower_actions + chosen], gamma)
+    weights = of_q.copy()
+    weights[states, chosen] += back(gamma * (theirs.T @ of_q.ravel()), True)
+    own = visits[:, None] * np.einsum("sb,sab->sa", response, q1)
+    gradient: Array = own + np.einsum("sb,sab->sa", weights, q2)
+    return StartGradient(float(game.start @ values), gradient)
+
+
+def _pull_back(
+    follower: BoltzmannFollower | ProportionalFollower,
+    q: Array,
+    response: Array,
+    of_response: Array,
+) -> Array:
+    """Return the derivatives (S, B) by q, given those by the response."""
+    centred = of_response - (response * of_response).sum(axis=1, keepdims=True)
+    if isinstance(follower, BoltzmannFollower):
+        return np.asarray(follower.beta * response * centred)
+    weights = follower.weights(q)
+    step = np.cbrt(np.finfo(float).eps) * np.maximum(1, np.abs(q))
+    with np.errstate(all="ignore"):  # f need not be defined below q
+        above, below = follower.weights(q + step), follower.weights(q - step)
+        slope = (above - below) / (2 * step)
+    slope = np.where(np.isfinite(slope), slope, (above - weights) / step)
+    return np.asarray(slope / weights.sum(axis=1, keepdims=True) * centred)
+
+
+def _system(chain: Matrix, discount: float) -> Callable[[Array, bool], Array]:
+    """Return the function (b, transposed) that solves ``(I − discount · chain) x = b``."""
+    n_states = chain.shape[0]
+    if is_sparse(chain) and n_states > DENSE_STATES:
+        system: Any = splu(sp.eye_array(n_states, format="csc") - discount * chain.tocsc())
+        return lambda b, transposed: np.asarray(system.solve(b, trans="T" if transposed else "N"))
+    dense = chain.toarray() if is_sparse(chain) else chain
+    factors: Any = lu_factor(np.eye(n_states) - discount * dense)
+    return lambda b, transposed: np.asarray(lu_solve(factors, b, trans=1 if transposed else 0))
