@@ -94,13 +94,13 @@ def effective(posterior: iirl.Posterior, move: Move, budget: float, seed: int) -
     rate = 0.0
     for proposals in (400, 4000):  # the second with warm caches, and long enough to be timed
         began = time.perf_counter()
-        iirl.bayesian.sample(posterior, proposals // 10, move=move, seed=seed)
+        iirl.bayesian.sample(posterior, proposals // 10, move=move, rng=seed)
         rate = proposals / 10 / (time.perf_counter() - began)
     proposals = max(400, int(rate * budget / 1.25))
     thin = max(1, proposals // 2000)
     began = time.perf_counter()
     chains = iirl.bayesian.sample(
-        posterior, proposals, move=move, thin=thin, warmup=proposals // 4, seed=seed
+        posterior, proposals, move=move, thin=thin, warmup=proposals // 4, rng=seed
     )
     elapsed = time.perf_counter() - began
     found = chains.diagnostics
