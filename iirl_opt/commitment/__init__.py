@@ -9,7 +9,8 @@ Lemma 2                        ``lemma_2``: `JointOptimum`; as a program: ``stac
 Algorithms 2 and 3             ``algorithms_2_and_3``: `ValueIteration`
 branch and bound               ``branch_and_bound``; its bounds: ``relaxation``, ``compatible``
 every commitment tried         ``enumeration``
-stochastic commitments         ``local_search``, ``gradient``; of one state: ``normal_form``
+stochastic commitments         ``local_search``, along ``gradient`` and ``edges``;
+                               of one state: ``normal_form``
 constraints of the leader      ``bilevel`` (rows), ``admissible`` (a state at a time)
 a choice among methods         ``methods``: `commit`
 dominance                      ``dominating``

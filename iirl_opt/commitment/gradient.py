@@ -1,4 +1,4 @@
-"""The gradient of what a commitment earns against a smooth follower.
+"""The gradient of what a commitment earns against a smooth follower, and the climb along it.
 
 For a *smooth* follower (Boltzmann, proportional) the start value ``J(π1) = D·V`` has a gradient
 wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``,
@@ -9,6 +9,9 @@ wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``
 where ``d = (I − γP_{π1,π2})^{-T} D`` are the visits under the follower's play, ``h`` is ``F'(Q*)ᵀ``
 applied to ``d Σ_a π1 q1``, and ``w = (I − γP_{π1,b*})^{-T} γ P_π1ᵀ h`` carries h back through the
 follower's optimal values (which need no derivative of b*: the envelope theorem).
+
+Projected steps with backtracking follow it. They end at kinks, too, where the follower is
+indifferent; where edges are few a search along them goes on from there.
 """
 
 from __future__ import annotations
@@ -18,18 +21,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
 from iirl_opt.checks import checked
+from iirl_opt.commitment.edges import search_edges
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
 from iirl_opt.game.decide import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 
-__all__ = ["StartGradient", "start_gradient"]
+__all__ = ["StartGradient", "climb", "start_gradient"]
+
+# A step must bring this share of what the gradient promises.
+SUFFICIENT = 1e-4
+
+# A search that halves its step below this share of the first has reached rounding.
+SMALLEST_STEP = 1e-14
+
+# Step lengths tried together, as shares of the last one.
+LENGTHS = 4.0 ** np.arange(2, -4, -1)
+
+# Above so many actions in all states a gradient search leaves the edges alone.
+MOST_EDGES = 100
 
 
 class StartGradient(NamedTuple):
@@ -116,3 +132,73 @@ def _system(chain: Matrix, discount: float) -> Callable[[Array, bool], Array]:
     dense = chain.toarray() if is_sparse(chain) else chain
     factors: Any = lu_factor(np.eye(n_states) - discount * dense)
     return lambda b, transposed: np.asarray(lu_solve(factors, b, trans=1 if transposed else 0))
+
+
+def climb(
+    problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
+) -> tuple[Array, int, float]:
+    """Climb; where edges are few, also search them, since gradients end at kinks, and climb on."""
+    policy, made, stationarity = _follow(problem, policy, steps, tolerance)
+    if problem.allowed.sum() > MOST_EDGES or stationarity <= tolerance:
+        return policy, made, stationarity
+    policy, rounds, _ = search_edges(problem, policy, steps, tolerance)
+    if rounds == 0:
+        return policy, made, stationarity
+    policy, more, stationarity = _follow(problem, policy, steps, tolerance)
+    return policy, made + rounds + more, stationarity
+
+
+def _follow(
+    problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
+) -> tuple[Array, int, float]:
+    """Return where projected gradient steps lead, their number and the stationarity there."""
+    length, shortest, gained = np.inf, 0.0, np.inf
+    for made in range(steps + 1):
+        value, gradient = start_gradient(problem, policy)
+        best = np.where(problem.allowed, gradient, -np.inf).max(axis=1)
+        stationarity = float((best - (policy * gradient).sum(axis=1)).sum())
+        if min(stationarity, gained) <= tolerance or made == steps:
+            break
+        if made == 0:
+            length = 1 / max(float(np.ptp(gradient)), np.finfo(float).tiny)
+            shortest = SMALLEST_STEP * length
+        found = False
+        while not found and length > shortest:
+            lengths = length * LENGTHS
+            ahead = np.stack([_project(policy + t * gradient, problem.allowed) for t in lengths])
+            values = _start_values(problem, ahead)
+            promised = (gradient * (ahead - policy)).sum(axis=(1, 2))
+            enough = (values > value) & (values >= value + SUFFICIENT * promised)
+            found = bool(enough.any())
+            at = int(np.where(enough, values, -np.inf).argmax())
+            length = float(lengths[at] if found else lengths[-1] / 4)
+        if not found:
+            break
+        policy, gained = ahead[at], float(values[at]) - value
+    return policy, made, stationarity
+
+
+def _start_values(problem: CommitmentProblem, policies: Array) -> Array:
+    """Return the start values (K,) of K commitments; large sparse games stay sparse."""
+    if is_sparse(problem.game.matrix) and problem.game.n_states > DENSE_STATES:
+        values = np.array([problem.reply(policy).values for policy in policies])
+    else:
+        values = problem.replies(policies).values
+    return np.asarray(values @ problem.game.start)
+
+
+def _project(points: Array, allowed: NDArray[np.bool_]) -> Array:
+    """Return the nearest policies: rows on the simplex over the allowed actions.
+
+    **Source** Held, Wolfe & Crowder 1974: sort, then subtract a threshold.
+    """
+    shifted = np.where(allowed, points - points.max(axis=1, keepdims=True), -np.inf)
+    shifted -= shifted.max(axis=1, keepdims=True)
+    ordered = -np.sort(-shifted, axis=1)
+    finite = np.isfinite(ordered)
+    sums = np.where(finite, ordered, 0).cumsum(axis=1) - 1
+    counts = np.arange(1, points.shape[1] + 1)
+    kept = (finite & (np.where(finite, ordered, -np.inf) * counts > sums)).sum(axis=1)
+    threshold = sums[np.arange(len(points)), kept - 1] / kept
+    rows = np.maximum(shifted - threshold[:, None], 0)
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))

@@ -4,11 +4,10 @@ Against an optimal follower with the leader's reward a deterministic commitment 
 2); against others a stochastic one may earn more, and no algorithm is known that finds the best.
 Two searches climb from given commitments:
 
-* For a *smooth* follower projected steps with backtracking follow the gradient of the start value
-  (`iirl_opt.commitment.gradient`). They end at kinks, too, where the follower is indifferent; in
-  small games the second search goes on from there.
+* For a *smooth* follower (Boltzmann, proportional) steps along the gradient of the start value
+  (`iirl_opt.commitment.gradient`).
 * For others the value jumps where the follower changes its mind. A search along the edges towards
-  single actions, a state at a time, looks at both sides of every such jump that it meets.
+  single actions looks at both sides of every such jump that it meets (`iirl_opt.commitment.edges`).
 
 Both return a *lower bound* on the optimum over all commitments that is at least the value of where
 they began. Neither proves optimality, and the supremum need not be attained: with a follower that
@@ -35,35 +34,18 @@ from iirl_opt.commitment.algorithms_2_and_3 import (
     evaluated,
 )
 from iirl_opt.commitment.bounds import value_bounds
-from iirl_opt.commitment.gradient import start_gradient
+from iirl_opt.commitment.edges import search_edges
+from iirl_opt.commitment.gradient import climb
 from iirl_opt.commitment.incumbent import meets
 from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.commitment.searches import digits
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower
-from iirl_opt.game.decide import DENSE_STATES
-from iirl_opt.game.kernel import is_sparse
 
 __all__ = ["Improvement", "LocalSearch", "grid_check"]
 
 Array = NDArray[np.float64]
-
-# A step must bring this share of what the gradient promises.
-SUFFICIENT = 1e-4
-
-# A search that halves its step below this share of the first has reached rounding.
-SMALLEST_STEP = 1e-14
-
-# Step lengths tried together, as shares of the last one.
-LENGTHS = 4.0 ** np.arange(2, -4, -1)
-
-# Above so many actions in all states a gradient search leaves the edges alone.
-MOST_EDGES = 100
-
-# An edge is cut into so many parts; a jump between two points is then halved so many times.
-EDGE_PARTS = 16
-HALVINGS = 40
 
 # A grid of more commitments is refused.
 LARGEST_GRID = 500_000
@@ -167,10 +149,10 @@ class LocalSearch:
         begun = _check_allowed(problem, evaluated(problem, policy))
         worthless = accepted_change(problem, self.tolerance) / (1 - problem.game.discount)
         smooth = isinstance(problem.follower, BoltzmannFollower | ProportionalFollower)
-        climb = _climb_and_search if smooth else _search_edges
+        upwards = climb if smooth else search_edges
         best: Improvement | None = None
         for name, start in _starts(problem, begun.policy, self.random_starts, self.seed):
-            reached, made, stationarity = climb(problem, start, self.steps, worthless)
+            reached, made, stationarity = upwards(problem, start, self.steps, worthless)
             there = evaluated(problem, reached)
             if best is None:  # the given start: a search may lose by rounding only
                 there = max(begun, there, key=lambda candidate: candidate.value)
@@ -233,135 +215,6 @@ def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
         if scores.max() > value:
             value, policy = float(scores.max()), block[int(scores.argmax())]
     return evaluated(problem, policy)
-
-
-def _climb_and_search(
-    problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
-) -> tuple[Array, int, float]:
-    """Climb; where edges are few, also search them, since gradients end at kinks, and climb on."""
-    policy, made, stationarity = _climb(problem, policy, steps, tolerance)
-    if problem.allowed.sum() > MOST_EDGES or stationarity <= tolerance:
-        return policy, made, stationarity
-    policy, rounds, _ = _search_edges(problem, policy, steps, tolerance)
-    if rounds == 0:
-        return policy, made, stationarity
-    policy, more, stationarity = _climb(problem, policy, steps, tolerance)
-    return policy, made + rounds + more, stationarity
-
-
-def _climb(
-    problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
-) -> tuple[Array, int, float]:
-    """Return where projected gradient steps lead, their number and the stationarity there."""
-    length, shortest, gained = np.inf, 0.0, np.inf
-    for made in range(steps + 1):
-        value, gradient = start_gradient(problem, policy)
-        best = np.where(problem.allowed, gradient, -np.inf).max(axis=1)
-        stationarity = float((best - (policy * gradient).sum(axis=1)).sum())
-        if min(stationarity, gained) <= tolerance or made == steps:
-            break
-        if made == 0:
-            length = 1 / max(float(np.ptp(gradient)), np.finfo(float).tiny)
-            shortest = SMALLEST_STEP * length
-        found = False
-        while not found and length > shortest:
-            lengths = length * LENGTHS
-            ahead = np.stack([_project(policy + t * gradient, problem.allowed) for t in lengths])
-            values = _start_values(problem, ahead)
-            promised = (gradient * (ahead - policy)).sum(axis=(1, 2))
-            enough = (values > value) & (values >= value + SUFFICIENT * promised)
-            found = bool(enough.any())
-            at = int(np.where(enough, values, -np.inf).argmax())
-            length = float(lengths[at] if found else lengths[-1] / 4)
-        if not found:
-            break
-        policy, gained = ahead[at], float(values[at]) - value
-    return policy, made, stationarity
-
-
-def _start_values(problem: CommitmentProblem, policies: Array) -> Array:
-    """Return the start values (K,) of K commitments; large sparse games stay sparse."""
-    if is_sparse(problem.game.matrix) and problem.game.n_states > DENSE_STATES:
-        values = np.array([problem.reply(policy).values for policy in policies])
-    else:
-        values = problem.replies(policies).values
-    return np.asarray(values @ problem.game.start)
-
-
-def _search_edges(
-    problem: CommitmentProblem, policy: Array, steps: int, tolerance: float
-) -> tuple[Array, int, None]:
-    """Return where searches along the edges to single actions lead, and their number of rounds."""
-    value = float((problem.assess_policies(policy[None]).lower @ problem.game.start)[0])
-    free = problem.allowed & (problem.allowed.sum(axis=1, keepdims=True) > 1)
-    for made in range(steps):
-        before = value
-        for s, a in np.argwhere(free):
-            policy, value = _search_edge(problem, policy, value, int(s), int(a))
-        if value <= before + tolerance:
-            return policy, made, None
-    return policy, steps, None
-
-
-def _search_edge(
-    problem: CommitmentProblem, policy: Array, value: float, s: int, a: int
-) -> tuple[Array, float]:
-    """Return the best policy met on the way from row s to its action a, and its value.
-
-    Between two points at which the follower answers with different actions, the indifference is
-    found by halving, and both sides of it are candidates; around the best point so far the parts
-    are cut anew.
-    """
-    target = np.eye(policy.shape[1])[a]
-    if policy[s, a] == 1:
-        return policy, value
-
-    def look(points: Array) -> tuple[Array, Array]:
-        stack = np.repeat(policy[None], len(points), axis=0)
-        stack[:, s] = (1 - points[:, None]) * policy[s] + points[:, None] * target
-        found = problem.assess_policies(stack)
-        # The least that is sure: a tie that rounding makes is no place to stop at.
-        return found.response, found.lower @ problem.game.start
-
-    points = np.linspace(0, 1, EDGE_PARTS + 1)
-    plays, scores = look(points)
-    low, high = points[:-1], points[1:]
-    jumps = np.flatnonzero((plays[:-1] != plays[1:]).any(axis=(1, 2)))
-    low, high, left = low[jumps], high[jumps], plays[:-1][jumps]
-    for _ in range(HALVINGS if jumps.size else 0):
-        middle = (low + high) / 2
-        seen, gained = look(middle)
-        same = (seen == left).all(axis=(1, 2))
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
-        points, scores = np.concatenate([points, middle]), np.concatenate([scores, gained])
-    at, width = float(points[scores.argmax()]), 1 / EDGE_PARTS
-    while width > 1e-4:
-        finer = np.clip(at + width * np.linspace(-1, 1, 9), 0, 1)
-        _, gained = look(finer)
-        points, scores = np.concatenate([points, finer]), np.concatenate([scores, gained])
-        at, width = float(points[scores.argmax()]), width / 4
-    if scores.max() <= value:
-        return policy, value
-    better = policy.copy()
-    better[s] = (1 - at) * policy[s] + at * target
-    return better, float(scores.max())
-
-
-def _project(points: Array, allowed: NDArray[np.bool_]) -> Array:
-    """Return the nearest policies: rows on the simplex over the allowed actions.
-
-    **Source** Held, Wolfe & Crowder 1974: sort, then subtract a threshold.
-    """
-    shifted = np.where(allowed, points - points.max(axis=1, keepdims=True), -np.inf)
-    shifted -= shifted.max(axis=1, keepdims=True)
-    ordered = -np.sort(-shifted, axis=1)
-    finite = np.isfinite(ordered)
-    sums = np.where(finite, ordered, 0).cumsum(axis=1) - 1
-    counts = np.arange(1, points.shape[1] + 1)
-    kept = (finite & (np.where(finite, ordered, -np.inf) * counts > sums)).sum(axis=1)
-    threshold = sums[np.arange(len(points)), kept - 1] / kept
-    rows = np.maximum(shifted - threshold[:, None], 0)
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def _simplex_grid(allowed: NDArray[np.bool_], resolution: int) -> Array:

@@ -215,7 +215,7 @@ def _leading(
             best: list[tuple[Fraction, int, list[Fraction]]] = []
             for a, boxes in each:
                 worth = model.action_values(s, a, v, over, model.leader)
-                value, shares = min(_largest(worth, weights) for weights in boxes)
+                value, shares = min(_largest_mean(worth, weights) for weights in boxes)
                 value = (1 - epsilon) * value + epsilon * sum(worth) / n_b
                 best.append((value, a, shares))
             value, a, shares = max(best)
@@ -228,7 +228,7 @@ def _leading(
     return improve
 
 
-def _largest(worth: Sequence[Fraction], weights: Weights) -> tuple[Fraction, list[Fraction]]:
+def _largest_mean(worth: Sequence[Fraction], weights: Weights) -> tuple[Fraction, list[Fraction]]:
     """Return the largest mean of `worth` over compatible plays, and the play."""
     order = sorted(range(len(worth)), key=worth.__getitem__, reverse=True)
     best: tuple[Fraction, list[Fraction]] | None = None

@@ -246,6 +246,22 @@ def test_what_is_no_method_is_refused():
             commit(game, reward, by=by)
 
 
+@pytest.mark.parametrize(
+    ("follower", "theirs", "heuristic", "exact"),
+    [
+        (OptimalFollower(), None, JointOptimum, JointOptimum),
+        (OptimalFollower(), [1.0, 0, 0], ValueIteration, BranchAndBound),
+        (EpsilonGreedyFollower(0.1), None, ValueIteration, BranchAndBound),
+        (ProportionalFollower(lambda q: np.exp(-q)), None, ValueIteration, Enumeration),
+    ],
+)
+def test_without_a_method_the_one_that_fits_is_taken(follower, theirs, heuristic, exact):
+    game, reward = random_game(3, 2, 2, rng=0)
+    problem = CommitmentProblem(game, reward, follower, follower_reward=theirs)
+    assert isinstance(Automatic().chosen(problem), heuristic)
+    assert isinstance(Automatic(exact=True).chosen(problem), exact)
+
+
 def test_a_method_stands_beside_no_other_word_for_one():
     game, reward = random_game(3, 2, 2, rng=0)
     with pytest.raises(InvalidArgument, match="exact"):

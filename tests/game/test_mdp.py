@@ -271,6 +271,30 @@ def test_a_start_is_kept_exactly(start, exact):
     assert house(start=start).start == pytest.approx(game.start, abs=1e-16)
 
 
+@pytest.mark.parametrize("weights", [np.ones((2, 2, 1, 2), dtype=int), np.full((2, 2, 1, 2), 0.5)])
+def test_another_start_is_that_of_a_game_made_with_it(weights):
+    game = TwoAgentMDP(weights, "1/2", states=["a", "b"])
+    _ = game.rational  # what was worked out of the old start does not stay
+    other, made = game.starting_at({"b": 3, "a": 1}), TwoAgentMDP(weights, "1/2", [1, 3])
+    assert other.start.tolist() == made.start.tolist() == [0.25, 0.75]
+    assert other.rational.start == other.exact_start == made.exact_start
+    assert other.fingerprint == made.fingerprint != game.fingerprint
+    assert game.start.tolist() == [0.5, 0.5]
+    assert other.matrix is game.matrix
+    mdp = game.follower_mdp(np.full((2, 2), 0.5))
+    assert type(mdp.starting_at([1, 0])) is type(mdp)
+    assert (
+        mdp.starting_at([1, 0]).rational.rows.dense().tolist() == mdp.rational.rows.dense().tolist()
+    )
+
+
+@pytest.mark.parametrize("start", [[1, 0, 0], [-1, 2], [np.nan, 1], [0, 0], "ab", {"c": 1}])
+def test_another_start_that_is_none_is_refused(start):
+    game = TwoAgentMDP(np.ones((2, 2, 1, 2), dtype=int), "1/2", states=["a", "b"])
+    with pytest.raises((InvalidGame, UnknownLabel)):
+        game.starting_at(start)
+
+
 def test_a_start_within_the_tolerance_is_renormalised():
     game = house(start=[0.5, 0.5 + 5e-10])
     assert game.start.sum() == pytest.approx(1, abs=1e-15)
