@@ -29,7 +29,7 @@ from iirl_opt.verification.identification import identify
 from iirl_opt.verification.protocol import VerificationProtocol
 from iirl_opt.verification.realisable import realise
 from iirl_opt.verification.strict import strict_environment
-from iirl_opt.verification.verdict import Verdict, verify_affine
+from iirl_opt.verification.verdict import Verdict, VerificationReport, verify_affine
 
 CONFIRMED, REFUTED, INCONCLUSIVE = Verdict
 
@@ -222,6 +222,19 @@ def test_a_verdict_that_is_forced_has_no_certificate_of_what_is_not_so():
             object.__setattr__(forged, "_judged", other._judged)
             with pytest.raises(NotCertified):
                 certify(forged)
+
+
+def test_certifying_a_report_judges_nothing_again(monkeypatch):
+    judged = []
+    once = VerificationReport._judge
+    monkeypatch.setattr(
+        VerificationReport, "_judge", lambda self: judged.append(self) or once(self)
+    )
+    for environment in (ideal_environment([0, 1, 3], "1/2"), strict_environment([0, 1, 3], "1/2")):
+        report = verify_affine([0, 1, 3], environment, np.eye(2)[[0, 0, 0]])
+        assert certify(report).check()
+        assert judged == [report]
+        judged.clear()
 
 
 def test_what_is_worse_within_the_tolerance_is_inconclusive_and_says_the_width():
