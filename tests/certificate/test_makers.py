@@ -7,6 +7,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
+from depth import share
 from forgery import sealed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +34,7 @@ def a_problem(seed, *, floats=False, n=4):
     return rng, a_game(rng, "4/5", floats=floats, n=n), a_reward(rng, 1.0, n)
 
 
+@share(0.6)
 @given(seed=SEEDS, floats=st.booleans())
 def test_what_an_occupancy_program_finds_is_certified(seed, floats):
     _, game, reward = a_problem(seed, floats=floats)
@@ -107,6 +109,7 @@ def test_a_witness_may_be_a_joint_reward():
     assert witness(game, reward, [], -np.sign(reward)).check()
 
 
+@share(0.6)
 @given(seed=SEEDS, episodes=st.integers(1, 3))
 def test_witnesses_from_a_solver_are_repaired(seed, episodes):
     rng, game, reward = a_problem(seed)
@@ -124,6 +127,7 @@ def test_witnesses_from_a_solver_are_repaired(seed, episodes):
     assert feasible.dimension() <= 2  # the class alone explains the responses
 
 
+@share(0.6)
 @given(seed=SEEDS, joint=st.booleans())
 def test_half_spaces_that_are_combinations_of_the_conditions_are_proved(seed, joint):
     rng = np.random.default_rng(seed)

@@ -65,6 +65,7 @@ def test_the_truth_stays_feasible_and_so_is_the_estimate(run):
         assert np.ptp(learner.estimate()) > 0
 
 
+@share(0.6)
 @given(run=runs())
 def test_the_estimate_is_proved_optimal_for_its_objective(run):
     _, _, learner = run

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def seen(seed, episodes=3):
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: type(c).__name__)
+@share(0.4)
 @given(seed=st.integers(0, 1000))
 def test_a_choice_explains_what_was_seen_and_is_a_function_of_its_generator(choice, seed):
     feasible = seen(seed)

@@ -5,6 +5,7 @@ from itertools import combinations
 import cvxpy as cp
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_nearest_in_closed_form() -> None:
         assert found.value == pytest.approx(distance, abs=1e-6)
 
 
+@share(0.6)
 @given(seed=st.integers(0, 10_000))
 def test_a_feasible_reward_is_its_own_nearest(seed: int) -> None:
     feasible, truth = seen(seed)
@@ -80,6 +82,7 @@ def test_nearest_refuses_another_norm() -> None:
         right_is_better().nearest([1.0, 0.0], norm=3)  # type: ignore[arg-type]
 
 
+@share(0.6)
 @given(seed=st.integers(0, 10_000))
 def test_widths_and_maxima_are_those_of_the_vertices(seed: int) -> None:
     feasible, _ = seen(seed)
@@ -105,6 +108,7 @@ def test_the_centre_of_a_segment_and_of_a_triangle() -> None:
     assert ball.radius == pytest.approx(1 / np.sqrt(6), abs=1e-8)
 
 
+@share(0.6)
 @given(seed=st.integers(0, 10_000))
 def test_the_ball_lies_inside_and_touches(seed: int) -> None:
     feasible, _ = seen(seed)
@@ -156,6 +160,7 @@ def test_dimension_without_observations_or_future_is_the_whole_space() -> None:
     assert FeasibleRewards(now).observe([[1.0], [1.0]], [[0, 1], [0, 1]]).dimension() == 2
 
 
+@share(0.4)
 @given(seed=st.integers(0, 10_000))
 def test_samples_are_feasible_and_within_the_simplex(seed: int) -> None:
     feasible, _ = seen(seed)
@@ -226,6 +231,7 @@ def test_max_margin_in_closed_form() -> None:
     np.testing.assert_allclose(heavy.reward, 0, atol=1e-9)
 
 
+@share(0.4)
 @given(seed=st.integers(0, 10_000), penalty=st.sampled_from([0.0, 0.3]))
 def test_max_margin_against_its_definition(seed: int, penalty: float) -> None:
     """The objective recomputed by policy evaluation, and no feasible sample beats it."""
@@ -296,6 +302,7 @@ def test_features_are_composition() -> None:
     assert feasible.contains(features @ w.value, tolerance=1e-6)
 
 
+@share(0.4)
 @given(seed=st.integers(0, 10_000))
 def test_sets_shrink_with_observations(seed: int) -> None:
     feasible, _ = seen(seed)
@@ -306,6 +313,7 @@ def test_sets_shrink_with_observations(seed: int) -> None:
     assert feasible.dimension() <= fewer.dimension()
 
 
+@share(0.6)
 @given(seed=st.integers(0, 10_000))
 def test_relabelling_states_and_actions_permutes_the_set(seed: int) -> None:
     feasible, truth = seen(seed)

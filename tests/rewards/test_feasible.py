@@ -6,6 +6,7 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 from instances import (
@@ -185,6 +186,7 @@ def test_the_lifted_rows_hold_exactly_the_feasible_rewards(instance, data):
         assert_farkas(problem, solved)
 
 
+@share(0.6)
 @given(
     instance=observed_games(discounts=DISCOUNTS[1:]),
     seed=st.integers(0, 2**32 - 1),
@@ -364,6 +366,7 @@ def test_gaps_equal_their_definition_exactly(instance, data):
 # Programs.
 
 
+@share(0.6)
 @given(instance=explained_games(), seed=st.integers(0, 2**32 - 1))
 def test_maximise_is_optimal_and_not_below_the_truth(instance, seed):
     game, truth, history = instance
@@ -538,6 +541,7 @@ def test_a_zero_reward_counts_as_constant():
         FeasibleRewards(two_states()).random_vertex(np.random.default_rng(0), domain=Origin())
 
 
+@share(0.6)
 @given(instance=observed_games(), seed=st.integers(0, 2**32 - 1), joint=st.booleans())
 def test_a_random_vertex_is_feasible_not_constant_and_follows_its_seed(instance, seed, joint):
     game, history = instance

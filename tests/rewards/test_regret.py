@@ -121,6 +121,7 @@ def test_what_was_learnt_of_the_follower_bounds_what_the_leader_can_miss():
     assert bound.advantages[0] == pytest.approx(np.array([[0, 0], [1, 1]]), abs=1e-9)
 
 
+@share(0.6)
 @given(data=st.data())
 def test_state_rewards_have_no_regret_at_discount_zero(data):
     game = data.draw(games(discounts=("0",)))
@@ -143,6 +144,7 @@ def test_with_one_state_only_joint_rewards_tell_actions_apart():
     assert worst_regret(feasible, pi1, joint=True).value == pytest.approx(2.0)
 
 
+@share(0.6)
 @given(data=st.data())
 def test_a_leader_without_a_choice_is_certified_without_a_program(data):
     game = data.draw(games(max_states=3, max_leader_actions=1))
@@ -155,7 +157,7 @@ def test_a_leader_without_a_choice_is_certified_without_a_program(data):
 # All joint policies, one by one.
 
 
-@share(0.8)
+@share(0.4)
 @given(instance=played_games())
 def test_both_bounds_hold_what_all_joint_policies_together_say(instance):
     feasible, truth, seen = instance
@@ -183,6 +185,7 @@ def test_the_mixed_integer_program_is_exact(seed, joint):
     assert bound.upper >= worst - NEAR
 
 
+@share(0.6)
 @given(instance=played_games(max_states=3))
 def test_no_truth_has_more_regret_than_its_scale_times_the_bound(instance):
     feasible, truth, seen = instance
@@ -209,6 +212,7 @@ def test_the_bound_is_zero_iff_no_advantage_is_positive_where_play_can_come(inst
 # More knowledge, less regret.
 
 
+@share(0.6)
 @given(data=st.data())
 def test_further_observations_never_raise_the_bound(data):
     feasible, truth, seen = data.draw(played_games(max_states=3, joint=False))

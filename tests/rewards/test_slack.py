@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import given
 from hypothesis import strategies as st
 from kkt import assert_kkt
@@ -77,6 +78,7 @@ def two_rooms():
 
 
 @pytest.mark.parametrize("method", ["cuts", "lifted"])
+@share(0.6)
 @given(seed=seeds, price=prices)
 def test_the_value_is_the_objective_less_the_price_of_all_gaps(method, seed, price):
     known, objective = noisy(seed)
@@ -92,6 +94,7 @@ def test_the_value_is_the_objective_less_the_price_of_all_gaps(method, seed, pri
 
 
 @pytest.mark.parametrize("method", ["cuts", "lifted"])
+@share(0.6)
 @given(seed=seeds, price=prices, box=st.booleans())
 def test_point_and_multipliers_prove_each_other_optimal(method, seed, price, box):
     known, objective = noisy(seed)
@@ -100,6 +103,7 @@ def test_point_and_multipliers_prove_each_other_optimal(method, seed, price, box
     assert_kkt(known.problem(objective, price=price, domain=domain), found.solved, 1e-6)
 
 
+@share(0.4)
 @given(seed=seeds, price=prices)
 def test_trajectories_are_violated_at_the_same_price(seed, price):
     known, objective = noisy(seed, trajectories=True)
@@ -133,6 +137,7 @@ def test_a_high_price_gives_the_exact_set_back_where_nothing_contradicts(seed):
     assert total_violation(known, found.reward) <= 1e-6
 
 
+@share(0.6)
 @given(seed=seeds)
 def test_a_higher_price_violates_less_and_earns_less(seed):
     known, objective = noisy(seed)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from instances import best_values, follower_problem, games, policies, rewards
@@ -82,6 +83,7 @@ def fork():
 # What is exact.
 
 
+@share(0.6)
 @given(run=watched())
 def test_the_truth_explains_what_was_seen_and_lies_in_the_cone(run):
     _, truth, known = run
@@ -106,6 +108,7 @@ def test_a_reward_is_contained_iff_every_action_seen_is_optimal_by_exact_arithme
         assert in_cone(known, reward)
 
 
+@share(0.6)
 @given(run=watched(joint=False))
 def test_where_nothing_leads_out_of_the_visited_states_what_is_found_explains_everything(run):
     game, _, known = run
@@ -193,6 +196,7 @@ def test_an_outer_reward_explains_everything_once_states_never_seen_are_worth_mo
     assert known.contains(lifted, tolerance=1e-6)
 
 
+@share(0.6)
 @given(run=watched(joint=False, episodes=(2, 3)))
 def test_trajectories_under_one_commitment_say_more_together(run):
     game, _, known = run
@@ -201,6 +205,7 @@ def test_trajectories_under_one_commitment_say_more_together(run):
     assert known.maximise(objective).value <= min(alone) + 1e-8
 
 
+@share(0.6)
 @given(run=watched())
 def test_a_program_over_the_cone_is_proved_optimal(run):
     _, truth, known = run
@@ -255,6 +260,7 @@ def test_a_violation_names_the_trajectory_and_the_state():
     assert found.slack == pytest.approx(9)
 
 
+@share(0.4)
 @given(run=watched(joint=False), seed=st.integers(0, 99))
 def test_outer_rows_hold_the_truth_and_every_explaining_reward_and_cut_off_points_outside(
     run, seed
