@@ -134,7 +134,7 @@ _VALUES: Rule = array_of_floats(1)
 def VALUES_TO_BEGIN(name: str, value: Any) -> Any:
     """Return values (S,), or a pair of them, as floats."""
     if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
-        return tuple(_VALUES(name, part) for part in value)
+        return tuple(_VALUES(f"{name}[{i}]", part) for i, part in enumerate(value))
     return _VALUES(name, value)
 
 

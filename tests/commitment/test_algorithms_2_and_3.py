@@ -355,7 +355,7 @@ class Stubborn:
     ("bad", "place"),
     [
         ({"begin": [0.0]}, "begin"),
-        ({"begin": ([0.0, 0.0, 0.0], [0.0, np.inf, 0.0])}, "begin"),
+        ({"begin": ([0.0, 0.0, 0.0], [0.0, np.inf, 0.0])}, "begin[1][1]"),
         ({"begin": "zero"}, "begin"),
         ({"sweeps": 0}, "sweeps"),
         ({"sweeps": 2.5}, "sweeps"),
