@@ -19,7 +19,7 @@ import iirl_opt as iirl
 from iirl_opt import certificate, claims
 
 NAMES = """game follower observation certificate solver occupancy rewards commitment verification
-learn bayesian plot formats testing claims"""
+learn bayesian plot formats library testing claims"""
 ROOMS = {"": iirl} | {name: getattr(iirl, name) for name in NAMES.split()}
 
 WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
@@ -40,6 +40,8 @@ STEPS = [(0, 0, 1), (1, 0, 0)]
 def made(what):
     """Return an object that several calls share; made when the first of them is walked."""
     return {
+        "model": lambda: iirl.read_model("puterman-3-1-1"),
+        "learning model": lambda: iirl.read_model("two-rooms"),
         "decpomdp": lambda: iirl.formats.read_dpomdp(MODELS / "learning" / "bridge.dpomdp"),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
@@ -583,10 +585,26 @@ NOT_WALKED = {
         "of the makers and the checker of proofs, or of the engine of chains; not for users"
     ),
     r"(legend_below|panels|plot_\w+|save)": "draws what the library returns",
+    r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",
+    r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
     r"ContradictionWarning": "a warning",
 }
 
+QUANTITIES = {"value": 1.0, "state_price[s2]": 1.0, "total": 2.0}
 FILES = {
+    "answer": lambda: dict(problem=made("model"), seed=1),
+    "check": lambda: dict(
+        expect=made("model").expect,
+        quantities=QUANTITIES,
+        path=Path("file"),
+    ),
+    "find_model": lambda: dict(name="two-rooms"),
+    "learn": lambda: dict(problem=made("learning model")),
+    "make_learner": lambda: dict(name="algorithm-1", game=GAME, seed=0, first=PI1, joint=False),
+    "match": lambda: dict(certificate=made("proof"), problem=made("model")),
+    "program": lambda: dict(problem=made("model")),
+    "read_model": lambda: dict(name="puterman-3-1-1", discount="1/2", game_seed=1),
+    "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
 }

@@ -61,7 +61,7 @@ MEANINGS = {
     },
     r"(TwoAgent)?MDP\.\w*fallback": {"zero", "bool", "None"},  # labels: True is 1
     r"(TwoAgent)?MDP\.(discount|start)": {"zero", "None"},
-    r"(from_networkx|read_dpomdp)\.(discount|start)": {"zero", "None"},
+    r"(from_networkx|read_dpomdp|read_model)\.(discount|start)": {"zero", "None"},
     r"(grid_game|maze_maker)\.(discount|slip)": {"zero", "bool"},
     r"random_game\.(discount|\w+_influence)": {"zero", "bool", "None"},
     r"(cone_halfspaces|class_inclusion)\.tan": {"zero", "bool", "2.5", "None"},
@@ -82,6 +82,7 @@ MEANINGS = {
     r"solve\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},
     r"(save_game|load_game|read_dpomdp|Certificate\.save)\.path|read_certificate\.source": {"text"},
+    r"check\.path": {"text"},  # named in the error of an expectation
     r"(Side\..*|SparseRows\.of\.rows|infeasibility\.values)": {"empty", *SHAPES, "5-d"},
     r"LiveProgram\.add_rows\.matrix": SHAPES,
     r"(check_policy|split)\.states": {"dict", "text", "5-d"},  # labels, read when one is named
@@ -89,6 +90,8 @@ MEANINGS = {
 
 # The places of arguments in messages where they are not the parameters' own names.
 PLACES = {
+    "name": "no such thing|learner",
+    "quantities": "expect",
     "pi1": "leader policy|commitment",
     "pi2": "follower policy",
     "response": "follower policy",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iirl_opt import errors
+from iirl_opt.cli.schema import schema
 from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ GameSeed = Annotated[
     typer.Option("--seed", min=0, help="Seed of a random game in place of the file's own."),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
+
+app.command()(schema)
 
 
 def main() -> None:

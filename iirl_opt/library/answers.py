@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import MAPPING, PATH, checked, each, is_a
 from iirl_opt.errors import FileProblem
 from iirl_opt.library.schema import ExpectTable
 
@@ -52,6 +53,7 @@ class Finding:
     source: str
 
 
+@checked(expect=each(is_a(ExpectTable)), quantities=MAPPING, path=PATH)
 def check(
     expect: Sequence[ExpectTable], quantities: Mapping[str, float], path: Path
 ) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from iirl_opt.checks import SEED, checked, has, is_a
 from iirl_opt.library.answers import ModelAnswer
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.run import Run
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "learn", "match", "program", "verify"]
 
+PROBLEM = is_a(ModelProblem)
 
+
+@checked(problem=PROBLEM, seed=SEED)
 def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
     """Answer the question of a model file.
 
@@ -42,6 +46,7 @@ def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
     return problem.question.answer(problem, seed=seed)
 
 
+@checked(problem=PROBLEM)
 def learn(problem: ModelProblem, **given: Any) -> Run:
     """Return the run of a learner or sampler that a file asks for, before its first step.
 
@@ -62,6 +67,7 @@ def learn(problem: ModelProblem, **given: Any) -> Run:
     return problem.question.learn(problem, **given)
 
 
+@checked(problem=PROBLEM)
 def verify(problem: ModelProblem) -> ModelAnswer:
     """Judge the hypothesis of a file; the answer's `found` is the `VerificationReport`.
 
@@ -73,6 +79,7 @@ def verify(problem: ModelProblem) -> ModelAnswer:
     return problem.question.verify(problem)
 
 
+@checked(problem=PROBLEM)
 def program(problem: ModelProblem) -> Any:
     """Return the cvxpy problem behind a question, for export.
 
@@ -84,6 +91,7 @@ def program(problem: ModelProblem) -> Any:
     return problem.question.program(problem)
 
 
+@checked(certificate=has("matches", what="a certificate"), problem=PROBLEM)
 def match(certificate: Certificate, problem: ModelProblem) -> Match:
     """Compare what a certificate speaks of with a problem: its game, reward and observations.
 

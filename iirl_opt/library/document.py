@@ -206,7 +206,7 @@ def _wrong_table(
     unknown = re.search(r"contains unknown field `(.+)`", text)
     missing = re.search(r"missing required field `(.+)`", text)
     if unknown:
-        known = _known_keys(kind, key)
+        known = _known_keys(kind, key, tables)
         near = get_close_matches(unknown[1], known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
         text = f"unknown key{hint if known else ''}"
@@ -216,16 +216,19 @@ def _wrong_table(
     return FileProblem(path, text, key=".".join(part for part in (key, name) if part) or None)
 
 
-def _known_keys(kind: type[Document], key: str) -> list[str]:
-    """Return the keys that the table at a dotted key may have, where it has one type."""
+def _known_keys(kind: type[Document], key: str, tables: Any) -> list[str]:
+    """Return the keys that the table at a dotted key may have, where it is of one kind."""
     table: Any = kind
     for part in re.sub(r"\[.*?\]", "", key).split(".") if key else ():
         fields = {f.encode_name: f.type for f in msgspec.structs.fields(table)}
-        inner = fields.get(part)
-        tables = _structs(inner)
-        if len(tables) != 1:
+        tables = tables.get(part) if isinstance(tables, dict) else None
+        kinds = _structs(fields.get(part))
+        if len(kinds) > 1 and isinstance(tables, dict):
+            tags = [(one, one.__struct_config__) for one in kinds]
+            kinds = [one for one, its in tags if tables.get(its.tag_field) == its.tag]
+        if len(kinds) != 1:
             return []
-        table = tables[0]
+        table = kinds[0]
     return [f.encode_name for f in msgspec.structs.fields(table)]
 
 

@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from iirl_opt.checks import FLAG, SEED, TEXT, checked
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from iirl_opt.game.mdp import TwoAgentMDP
     from iirl_opt.learn.learner import Learner
 
 __all__ = ["ALGORITHM_1", "LEARNERS", "check_learner", "make_learner"]
@@ -102,6 +103,7 @@ def check_learner(name: str) -> str:
     return name
 
 
+@checked(name=TEXT, game=GAME, seed=SEED, joint=FLAG)
 def make_learner(
     name: str,
     game: TwoAgentMDP,

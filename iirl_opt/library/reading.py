@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from iirl_opt.checks import PATH, SEED, checked
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.formats.dpomdp.problem import read_dpomdp
@@ -22,6 +23,7 @@ from iirl_opt.library.shipped import find_model
 __all__ = ["model_schema", "read_model"]
 
 
+@checked(name=PATH, game_seed=SEED)
 def read_model(
     name: str | Path, *, discount: Any = None, game_seed: int | None = None
 ) -> ModelProblem:
@@ -40,6 +42,7 @@ def read_model(
     --------
     >>> import iirl_opt as iirl
     >>> iirl.read_model("two-rooms").game
+    TwoAgentMDP(3 states, 2×2 actions, discount=0.5, 20 transitions, rational)
     """
     path = find_model(name)
     if path.suffix == ".dpomdp":

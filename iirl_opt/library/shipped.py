@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import iirl_opt
+from iirl_opt.checks import PATH, checked
 from iirl_opt.errors import FileProblem
 
 __all__ = ["find_model", "shipped_models"]
@@ -17,6 +18,7 @@ def shipped_models() -> Path:
     return checkout if (checkout / "README.md").is_file() else package / "models"
 
 
+@checked(name=PATH)
 def find_model(name: str | Path) -> Path:
     """Return the path of a model file: a path as it is, a bare name from the shipped ones.
 
