@@ -42,8 +42,8 @@ def test_branch_and_bound_finds_what_a_plain_loop_finds(kind, seed, leaf):
 @pytest.mark.parametrize(
     "follower", [BoltzmannFollower(3), EpsilonGreedyFollower(0.4), ProportionalFollower(np.exp)]
 )
-def test_ten_states_agree_with_enumeration(follower, discount):
-    game, reward = random_game(9, 2, 2, rng=7, discount=discount)
+def test_seven_states_agree_with_enumeration(follower, discount):
+    game, reward = random_game(7, 2, 2, rng=7, discount=discount)
     problem = CommitmentProblem(game, (1 - game.discount) * reward, follower)
     found, best = BranchAndBound().search(problem), Enumeration().search(problem)
     assert found.complete
@@ -101,9 +101,9 @@ def test_the_objective_follows_the_start_of_the_game():
 
 @pytest.mark.parametrize("reward", [0.0, 1.0, 1e12])
 def test_constant_rewards_are_solved_at_the_root(reward):
-    game, _ = random_game(30, 3, 3, rng=0)
+    game, _ = random_game(15, 3, 3, rng=0)
     found = BranchAndBound().search(
-        CommitmentProblem(game, np.full(30, reward), BoltzmannFollower(1))
+        CommitmentProblem(game, np.full(15, reward), BoltzmannFollower(1))
     )
     assert found.complete
     assert found.nodes == 1

@@ -131,11 +131,11 @@ def test_a_trajectory_through_all_states_says_what_the_response_says():
     assert seen.exact
     assert seen.widths() == pytest.approx(whole.widths(), abs=1e-7)
     assert seen.contains(truth)
-    candidates = rng.dirichlet(np.ones(4), 200)
+    candidates = rng.dirichlet(np.ones(4), 80)
     told = [whole.contains(r) for r in candidates]
     assert [seen.contains(r) for r in candidates] == told
-    assert [in_cone(seen, r) for r in candidates[:20]] == told[:20]
-    assert 0 < sum(told) < 200
+    assert [in_cone(seen, r) for r in candidates[:6]] == told[:6]
+    assert 0 < sum(told) < 80
 
 
 # What is outer.
