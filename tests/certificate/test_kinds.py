@@ -73,7 +73,7 @@ def test_some_edit_of_every_field_fails(kind):
     for path in leaves(body):
         key = path[:2] if path[0] == "instance" else path[:1]
         tried = fields.setdefault(key, [])
-        for _ in range(4 if len(tried) < 64 and all(tried) else 0):
+        for _ in range(8 if len(tried) < 64 and all(tried) else 0):
             changed = json.loads(certificate.to_json())
             where = changed
             for step in path[:-1]:
