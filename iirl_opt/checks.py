@@ -16,7 +16,7 @@ An argument left at its default passes unread, so that ``None`` is allowed exact
 default. NaN passes no rule: each asks whether a value is inside, never whether it is outside.
 
 What depends on a game (is this a policy, a reward of it?) stays with its noun: `game.policy`,
-`game.values`.
+`game.reward`.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.optimum import Optimum, follower_action_values, follower_optimum
 from iirl_opt.game.policy import as_floats
-from iirl_opt.game.values import Optimum, follower_action_values, follower_optimum
 
 __all__ = [
     "Affine",

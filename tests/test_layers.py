@@ -143,11 +143,11 @@ def test_the_reader_finds_the_package():
     assert {"errors", "game", "game.mdp", "solver", "rewards.feasible", "cli"} <= TREES.keys()
     assert inner_imports("game.values") == {
         "checks",
-        "errors",
-        "exact.numbers",
-        "game.decide",
+        "game.factors",
         "game.mdp",
         "game.policy",
+        "game.problem",
+        "game.reward",
     }
 
 
@@ -241,7 +241,7 @@ problem.solve(), cp.Problem(objective).solve(), model.problem.solve(), chain.sol
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in INNER if not inside(name, ["exact", "game.decide", "solver"])]
+    "name", [name for name in INNER if not inside(name, ["exact", "game.factors", "solver"])]
 )
 def test_programs_are_solved_in_one_place(name):
     assert list(doors(TREES[name], set(solving_classes()))) == []

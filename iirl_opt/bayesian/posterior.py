@@ -40,7 +40,8 @@ from iirl_opt.checks import FINITE, NOT_NEGATIVE, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import MDP
-from iirl_opt.game.values import check_reward, policy_iteration
+from iirl_opt.game.optimum import policy_iteration
+from iirl_opt.game.reward import check_reward
 
 __all__ = ["Normal", "Posterior", "normalise"]
 

@@ -12,7 +12,7 @@ from iirl_opt.certificate.instance import Instance, distributions
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import check_policy, rational_policy
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import Observation
 
 __all__ = ["joint_weights", "read_reward", "stacked"]

@@ -48,7 +48,7 @@ from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.exact import exact_kernel, exact_reward
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
-from iirl_opt.game.values import REWARD, check_reward
+from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.occupancy.measure import OccupancyMeasure, flow_matrix
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER

@@ -35,7 +35,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import LocalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import ROUNDING
+from iirl_opt.game.reward import ROUNDING
 
 __all__ = [
     "Approximation",

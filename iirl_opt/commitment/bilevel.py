@@ -55,7 +55,7 @@ from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, dense_matrix
 from iirl_opt.commitment.stacked import Stack, upper_values
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS

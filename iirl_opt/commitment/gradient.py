@@ -30,7 +30,7 @@ from iirl_opt.commitment.edges import search_edges
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
-from iirl_opt.game.decide import DENSE_STATES
+from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 
 __all__ = ["StartGradient", "climb", "start_gradient"]

@@ -25,8 +25,9 @@ from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integ
 from iirl_opt.commitment.stacked import Stack, best, policy_values, upper_values
 from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import modified_policy_iteration, policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import local_scale, modified_policy_iteration, policy_iteration
+from iirl_opt.game.values import local_scale
 from iirl_opt.solver.records import Solved
 
 __all__ = [

@@ -34,7 +34,7 @@ from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.values import REWARD
+from iirl_opt.game.reward import REWARD
 from iirl_opt.solver.records import SOLVER, Solver
 
 __all__ = ["Automatic", "MixedInteger", "NormalForm", "OccupancyProgram", "commit"]

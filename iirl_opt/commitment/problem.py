@@ -46,8 +46,10 @@ from iirl_opt.follower import (
 )
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import REWARD, check_reward, evaluate, policy_iteration
+from iirl_opt.game.reward import REWARD, check_reward
+from iirl_opt.game.values import evaluate
 
 __all__ = ["Assessment", "CommitmentProblem", "Reply", "Ties"]
 

@@ -27,7 +27,8 @@ from iirl_opt.commitment.lemma_2 import joint_commitment, joint_optimum
 from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import CommitmentProblem, Reply, check_allowed
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.values import check_reward, evaluate
+from iirl_opt.game.reward import check_reward
+from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER

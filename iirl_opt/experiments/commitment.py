@@ -33,7 +33,7 @@ from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import modified_policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration
 
 __all__ = ["FIGURE_6", "FIGURE_7", "compute", "judge", "summarise_values"]
 

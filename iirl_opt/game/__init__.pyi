@@ -58,6 +58,21 @@ from .mdp import (
 from .mdp import (
     TwoAgentMDP as TwoAgentMDP,
 )
+from .optimum import (
+    Gaps as Gaps,
+)
+from .optimum import (
+    Optimum as Optimum,
+)
+from .optimum import (
+    follower_gaps as follower_gaps,
+)
+from .optimum import (
+    modified_policy_iteration as modified_policy_iteration,
+)
+from .optimum import (
+    policy_iteration as policy_iteration,
+)
 from .policy import (
     check_policy as check_policy,
 )
@@ -82,17 +97,14 @@ from .policy import (
 from .policy import (
     uniform_policy as uniform_policy,
 )
+from .reward import (
+    tie_tolerance as tie_tolerance,
+)
 from .store import (
     load_game as load_game,
 )
 from .store import (
     save_game as save_game,
-)
-from .values import (
-    Gaps as Gaps,
-)
-from .values import (
-    Optimum as Optimum,
 )
 from .values import (
     error_bound as error_bound,
@@ -101,19 +113,7 @@ from .values import (
     evaluate as evaluate,
 )
 from .values import (
-    follower_gaps as follower_gaps,
-)
-from .values import (
     local_scale as local_scale,
-)
-from .values import (
-    modified_policy_iteration as modified_policy_iteration,
-)
-from .values import (
-    policy_iteration as policy_iteration,
-)
-from .values import (
-    tie_tolerance as tie_tolerance,
 )
 
 __all__ = [

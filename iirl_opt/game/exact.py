@@ -20,8 +20,9 @@ from iirl_opt.exact.chains import discounted_sums
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import check_policy, rational_policy
-from iirl_opt.game.values import check_reward, modified_policy_iteration
+from iirl_opt.game.reward import check_reward
 
 __all__ = [
     "Exact",

@@ -43,7 +43,7 @@ from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 
 __all__ = [
     "CommunicatingClass",

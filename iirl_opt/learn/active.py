@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.values import Optimum, modified_policy_iteration
+from iirl_opt.game.optimum import Optimum, modified_policy_iteration
 from iirl_opt.learn.choices import SPREAD
 from iirl_opt.learn.feasible_learner import FeasibleLearner
 from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_commitment

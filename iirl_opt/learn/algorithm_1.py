@@ -34,8 +34,8 @@ from iirl_opt.checks import FLAG, POSITIVE, SEED, checked, has, one_of
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import modified_policy_iteration
 from iirl_opt.learn.choices import Chosen, RandomVertex, RewardChoice
 from iirl_opt.learn.feasible_learner import FeasibleLearner
 from iirl_opt.observation import Trajectory

@@ -21,12 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import Optimum, policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import (
-    Optimum,
-    follower_reward,
-    policy_iteration,
-)
+from iirl_opt.game.reward import follower_reward
 
 __all__ = ["Indifference", "Mixtures", "cheapest_mixtures", "mixed_commitment"]
 

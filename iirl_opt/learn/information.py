@@ -32,7 +32,7 @@ from scipy.special import ndtr
 
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import Optimum
+from iirl_opt.game.optimum import Optimum
 from iirl_opt.learn.indifference import Mixtures
 
 __all__ = ["Outlook", "look_ahead"]

@@ -43,8 +43,9 @@ from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import check_reward, modified_policy_iteration
+from iirl_opt.game.reward import check_reward
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.solver import HiGHS, LiveProgram
 from iirl_opt.solver.records import HIGHS

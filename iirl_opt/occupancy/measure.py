@@ -35,8 +35,9 @@ from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
 from iirl_opt.errors import Infeasible, InvalidArgument
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, split
-from iirl_opt.game.values import check_reward, policy_iteration
+from iirl_opt.game.reward import check_reward
 from iirl_opt.occupancy.basis import Basis, near_one
 from iirl_opt.occupancy.proof import Side, infeasibility, optimality
 from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve

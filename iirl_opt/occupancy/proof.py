@@ -27,8 +27,9 @@ from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import POLICY
-from iirl_opt.game.values import REWARD, modified_policy_iteration
+from iirl_opt.game.reward import REWARD
 
 __all__ = ["Side", "infeasibility", "optimality", "policy_improvement"]
 

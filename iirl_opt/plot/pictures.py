@@ -18,7 +18,7 @@ from iirl_opt.bayesian.posterior import Normal
 from iirl_opt.errors import MissingExtra
 from iirl_opt.files import writing
 from iirl_opt.game.grid import GridGame
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg

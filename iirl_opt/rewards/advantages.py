@@ -42,11 +42,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from iirl_opt.game.decide import DENSE_STATES
+from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import policy_iteration
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import HiGHS, LiveProgram, Status

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, checked, unmasked
 from iirl_opt.errors import InvalidReward
-from iirl_opt.game.values import REWARD
+from iirl_opt.game.reward import REWARD
 from iirl_opt.rewards.affine_rows import class_rows
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.solver.rules import EXPRESSION

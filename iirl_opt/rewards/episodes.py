@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, checked
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.rewards.explicit_rows import DistinctRows, first_of_equals
 from iirl_opt.rewards.lifted_rows import GapRows, WholeResponse, same_response

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import LimitReached
 from iirl_opt.game.mdp import MDP
-from iirl_opt.game.values import policy_iteration
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.solver import HiGHS, solve
 
 __all__ = ["Explanation", "Seen", "find_explanation"]

@@ -50,7 +50,7 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.mdp import GAME
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.rewards.cut_search import CutSearch
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import (

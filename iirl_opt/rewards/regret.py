@@ -40,7 +40,8 @@ from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument, SolverFailed
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.values import evaluate, modified_policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.observation import observe
 from iirl_opt.rewards.advantages import (
     Ceiling,

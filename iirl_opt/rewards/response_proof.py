@@ -26,7 +26,7 @@ from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.values import REWARD
+from iirl_opt.game.reward import REWARD
 from iirl_opt.observation import Observation
 
 __all__ = ["violation", "witness"]

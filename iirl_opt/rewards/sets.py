@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.rewards.domains import DOMAIN, RewardBox, RewardDomain, RewardSimplex
 from iirl_opt.rewards.geometry import Ball, Hull, dimension
 from iirl_opt.rewards.lifted_rows import Lifted

@@ -58,7 +58,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import Gaps, follower_gaps
+from iirl_opt.game.optimum import Gaps, follower_gaps
 from iirl_opt.observation import Trajectory
 from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.rewards.price import LabelledRows

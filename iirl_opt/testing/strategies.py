@@ -49,7 +49,7 @@ from iirl_opt.follower import (
     Ties,
 )
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import check_reward
+from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory
 from iirl_opt.testing.assertions import Agent, policy_shape
 

@@ -30,7 +30,7 @@ from iirl_opt.exact.numbers import as_reals
 from iirl_opt.follower import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
-from iirl_opt.game.values import tie_tolerance
+from iirl_opt.game.reward import tie_tolerance
 from iirl_opt.observation import Observation
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.slack import ViolatedRow

@@ -23,7 +23,7 @@ from scipy.linalg import helmert, null_space
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_reals
-from iirl_opt.game.values import tie_tolerance
+from iirl_opt.game.reward import tie_tolerance
 from iirl_opt.rewards.affine_rows import basis_across, closed_rows
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.verification.environment import (

@@ -35,7 +35,7 @@ from iirl_opt.certificate import certify
 from iirl_opt.checks import POSITIVE, checked, is_a, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import Vector, as_reals
-from iirl_opt.game.values import tie_tolerance
+from iirl_opt.game.reward import tie_tolerance
 from iirl_opt.observation import Observation, observe
 from iirl_opt.rewards.affine import affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards

@@ -14,8 +14,8 @@ from iirl_opt.bayesian.sampler import _engine, sample
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import random_policy
-from iirl_opt.game.values import policy_iteration
 
 
 def watched(n_states=12, episodes=3, seed=0, discount="9/10", weight=3.0, **kinds):

@@ -17,8 +17,10 @@ from iirl_opt.follower import (
     ProportionalFollower,
 )
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import evaluate, follower_reward, policy_iteration
+from iirl_opt.game.reward import follower_reward
+from iirl_opt.game.values import evaluate
 
 __all__ = ["FOLLOWERS", "all_values", "every_commitment", "random_problem"]
 

@@ -18,7 +18,8 @@ from iirl_opt.errors import Infeasible, InvalidArgument, UnknownLabel
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.optimum import policy_iteration
+from iirl_opt.game.values import evaluate
 
 
 def vertices(g, h):

@@ -21,7 +21,7 @@ from iirl_opt.follower import (
 )
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import policy_iteration
+from iirl_opt.game.optimum import policy_iteration
 
 DOMINATING, RULED_OUT, UNDECIDED = DominanceVerdict
 

@@ -23,8 +23,8 @@ from iirl_opt.follower import (
     ProportionalFollower,
 )
 from iirl_opt.game.generate import random_game
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.values import policy_iteration
 
 
 @share(0.4)

@@ -13,7 +13,7 @@ from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.follower import best_responses
 from iirl_opt.game.exact import exact_kernel, exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import modified_policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.testing import games, policies, rewards
 
 

@@ -25,8 +25,9 @@ from iirl_opt.game.graph import (
 from iirl_opt.game.grid import grid_game, maze_maker
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import random_policy
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import flow_matrix
 
 

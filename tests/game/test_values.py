@@ -14,19 +14,12 @@ from instances import best_values, games, kernel_of, policies, rewards
 
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import as_reals
-from iirl_opt.game import decide
+from iirl_opt.game import refinement
 from iirl_opt.game.exact import exact_optimum, exact_values
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.game.values import (
-    check_reward,
-    error_bound,
-    evaluate,
-    follower_reward,
-    local_scale,
-    modified_policy_iteration,
-    policy_iteration,
-    tie_tolerance,
-)
+from iirl_opt.game.optimum import modified_policy_iteration, policy_iteration
+from iirl_opt.game.reward import check_reward, follower_reward, tie_tolerance
+from iirl_opt.game.values import error_bound, evaluate, local_scale
 
 PLANNERS = [policy_iteration, modified_policy_iteration]
 EPS = np.finfo(float).eps
@@ -468,7 +461,7 @@ def test_the_mask_is_the_exact_one(data, flint):
 
 def patched_flint(there):
     """Take python-flint away, or leave it."""
-    return nullcontext() if there else patch.object(decide, "has_flint", lambda: False)
+    return nullcontext() if there else patch.object(refinement, "has_flint", lambda: False)
 
 
 def test_ties_of_large_classes_are_decided_when_asked():

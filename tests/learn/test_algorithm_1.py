@@ -16,8 +16,9 @@ from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, uniform_policy
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.learn.algorithm_1 import ContradictionWarning, InteractiveIRL
 from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.domains import RewardBox

@@ -14,8 +14,9 @@ from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import random_policy, uniform_policy
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.learn.active import ActiveIRL
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.episodes import interact

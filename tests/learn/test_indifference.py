@@ -8,7 +8,8 @@ from instances import games, rewards
 
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import follower_reward, modified_policy_iteration, policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration, policy_iteration
+from iirl_opt.game.reward import follower_reward
 from iirl_opt.learn.indifference import cheapest_mixtures, mixed_commitment
 
 

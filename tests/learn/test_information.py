@@ -12,7 +12,7 @@ from scipy.integrate import quad
 
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import modified_policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.learn.indifference import Mixtures, cheapest_mixtures
 from iirl_opt.learn.information import look_ahead
 

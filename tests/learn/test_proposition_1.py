@@ -15,7 +15,8 @@ from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.values import evaluate, modified_policy_iteration
+from iirl_opt.game.optimum import modified_policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.choices import MeanOfVertices
 from iirl_opt.learn.episodes import interact

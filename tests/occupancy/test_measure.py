@@ -15,8 +15,9 @@ from iirl_opt.errors import Infeasible, InvalidPolicy, InvalidReward, SolverFail
 from iirl_opt.follower import best_responses
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import joint_policy
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure, budget
 from iirl_opt.solver import HiGHS
 

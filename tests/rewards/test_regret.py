@@ -14,8 +14,9 @@ from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, random_policy, uniform_policy
-from iirl_opt.game.values import evaluate, policy_iteration
+from iirl_opt.game.values import evaluate
 from iirl_opt.rewards.advantages import Play, known_rows
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.regret import certified, regret_bound, worst_regret

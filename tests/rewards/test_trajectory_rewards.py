@@ -15,8 +15,8 @@ from iirl_opt.errors import Infeasible, InvalidArgument, InvalidObservation, Inv
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.game.values import policy_iteration
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.choices import (
     AnalyticCentre,
