@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.follower import OptimalFollower
+from iirl_opt.game.classes import reachable
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.graph import prune, reachable
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy
+from iirl_opt.game.pruning import prune
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import solve
 from iirl_opt.testing import games, observations, rewards

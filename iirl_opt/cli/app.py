@@ -527,7 +527,7 @@ def show(
     import numpy as np
 
     from iirl_opt import library
-    from iirl_opt.game.graph import reachable
+    from iirl_opt.game.classes import reachable
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
     game = problem.game

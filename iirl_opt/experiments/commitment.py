@@ -31,7 +31,7 @@ from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result, summarise
 from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 

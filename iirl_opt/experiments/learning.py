@@ -23,7 +23,8 @@ from iirl_opt.experiments.figure import Figure, Statement, document, versions
 from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
 from iirl_opt.follower import Follower, OptimalFollower
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import grid_game, maze_maker
+from iirl_opt.game.grid import grid_game
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.learn.episodes import interact

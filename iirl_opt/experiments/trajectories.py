@@ -25,7 +25,8 @@ from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summar
 from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import grid_game, maze_maker
+from iirl_opt.game.grid import grid_game
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.episodes import interact
 

@@ -1,3 +1,18 @@
+from .classes import (
+    CommunicatingClass as CommunicatingClass,
+)
+from .classes import (
+    absorbing_states as absorbing_states,
+)
+from .classes import (
+    communicating_classes as communicating_classes,
+)
+from .classes import (
+    dead_ends as dead_ends,
+)
+from .classes import (
+    reachable as reachable,
+)
 from .exact import (
     exact_gaps as exact_gaps,
 )
@@ -11,28 +26,7 @@ from .generate import (
     random_game as random_game,
 )
 from .graph import (
-    CommunicatingClass as CommunicatingClass,
-)
-from .graph import (
-    Pruned as Pruned,
-)
-from .graph import (
-    absorbing_states as absorbing_states,
-)
-from .graph import (
-    communicating_classes as communicating_classes,
-)
-from .graph import (
-    dead_ends as dead_ends,
-)
-from .graph import (
     from_networkx as from_networkx,
-)
-from .graph import (
-    prune as prune,
-)
-from .graph import (
-    reachable as reachable,
 )
 from .graph import (
     to_networkx as to_networkx,
@@ -43,13 +37,13 @@ from .grid import (
 from .grid import (
     grid_game as grid_game,
 )
-from .grid import (
+from .mazes import (
     introductory_game as introductory_game,
 )
-from .grid import (
+from .mazes import (
     introductory_mazes as introductory_mazes,
 )
-from .grid import (
+from .mazes import (
     maze_maker as maze_maker,
 )
 from .mdp import (
@@ -96,6 +90,12 @@ from .policy import (
 )
 from .policy import (
     uniform_policy as uniform_policy,
+)
+from .pruning import (
+    Pruned as Pruned,
+)
+from .pruning import (
+    prune as prune,
 )
 from .reward import (
     tie_tolerance as tie_tolerance,

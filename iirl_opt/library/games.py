@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from iirl_opt.errors import FileProblem, InvalidValue, UnknownLabel
 from iirl_opt.formats.dpomdp.problem import DecPOMDP, read_dpomdp
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import GridGame, grid_game, introductory_game, maze_maker
+from iirl_opt.game.grid import GridGame, grid_game
 from iirl_opt.game.labels import Labels
+from iirl_opt.game.mazes import introductory_game, maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.library.entries import find_label
 from iirl_opt.library.schema import (

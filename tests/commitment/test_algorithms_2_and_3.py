@@ -19,7 +19,7 @@ from iirl_opt.follower import (
     ProportionalFollower,
 )
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy

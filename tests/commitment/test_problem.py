@@ -18,7 +18,7 @@ from iirl_opt.follower import (
     best_responses,
 )
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_policy
 from iirl_opt.game.values import evaluate

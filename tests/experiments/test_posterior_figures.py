@@ -16,7 +16,8 @@ from iirl_opt.experiments.sweep import Cell, Result
 from iirl_opt.experiments.trajectories import FIGURE_4, FIXED, INTERACTIVE
 from iirl_opt.follower import BoltzmannFollower
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import grid_game, introductory_game, introductory_mazes
+from iirl_opt.game.grid import grid_game
+from iirl_opt.game.mazes import introductory_game, introductory_mazes
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.regrets import best_value

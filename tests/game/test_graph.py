@@ -12,21 +12,16 @@ from hypothesis import strategies as st
 
 import iirl_opt
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy, InvalidReward, UnknownLabel
+from iirl_opt.game.classes import absorbing_states, communicating_classes, dead_ends, reachable
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.graph import (
-    absorbing_states,
-    communicating_classes,
-    dead_ends,
-    from_networkx,
-    prune,
-    reachable,
-    to_networkx,
-)
-from iirl_opt.game.grid import grid_game, maze_maker
+from iirl_opt.game.graph import from_networkx, to_networkx
+from iirl_opt.game.grid import grid_game
 from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import random_policy
+from iirl_opt.game.pruning import prune
 from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import flow_matrix
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy
-from iirl_opt.game.grid import grid_game, introductory_game, introductory_mazes, maze_maker
+from iirl_opt.game.grid import grid_game
+from iirl_opt.game.mazes import introductory_game, introductory_mazes, maze_maker
 
 MOVES = {"N": (-1, 0), "E": (0, 1), "S": (1, 0), "W": (0, -1)}
 PAPER_TEXT = [

@@ -14,7 +14,7 @@ from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, uniform_policy

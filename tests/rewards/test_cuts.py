@@ -17,7 +17,7 @@ from iirl_opt.errors import (
 )
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import maze_maker
+from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
