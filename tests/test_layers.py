@@ -241,7 +241,12 @@ problem.solve(), cp.Problem(objective).solve(), model.problem.solve(), chain.sol
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in INNER if not inside(name, ["exact", "game.factors", "solver"])]
+    "name",
+    [
+        name
+        for name in INNER
+        if not inside(name, ["exact", "game.factors", "game.refinement", "solver"])
+    ],
 )
 def test_programs_are_solved_in_one_place(name):
     assert list(doors(TREES[name], set(solving_classes()))) == []

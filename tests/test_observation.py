@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from instances import games, policies
 
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import observe
 

@@ -15,7 +15,7 @@ from truth import kernel_of, optimum, spread, values_of
 import iirl_opt as iirl
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.commitment.tree_proof import commitment_bound
-from iirl_opt.follower import Affine, Power
+from iirl_opt.follower.proportional import Affine, Power
 
 __all__ = ["FOLLOWERS", "a_search_tree", "forgeries", "truth"]
 

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from iirl_opt.checks import NOT_NEGATIVE, SHARE, checked, has
-from iirl_opt.follower import VALUES, BoltzmannFollower, EpsilonGreedyFollower, Follower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
+from iirl_opt.follower.protocols import VALUES, Follower
 
 __all__ = ["BoltzmannFamily", "EpsilonGreedyFamily", "FollowerFamily"]
 

@@ -20,7 +20,7 @@ from iirl_opt.claims.claim import Claim, Outcome
 from iirl_opt.claims.exact import Exact, action_values, discount_of, exact, kernel_of, leave, solve
 from iirl_opt.claims.feasible import STAY_OR_SWAP
 from iirl_opt.claims.instances import POSITIVE, vectors_of
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Trajectory, record_trajectory
 

@@ -44,7 +44,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.linear import solve as solve_exactly
 from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.exact.polytope import corners, count_of_systems
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.exact import exact_kernel, exact_reward
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats

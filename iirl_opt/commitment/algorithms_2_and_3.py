@@ -32,7 +32,8 @@ from iirl_opt.commitment.lemma_2 import joint_leader_policy
 from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, Reply
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import LocalFollower, best_responses
+from iirl_opt.follower.optimal import best_responses
+from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import ROUNDING

@@ -32,14 +32,10 @@ from iirl_opt.commitment.stacked import (
     products,
     upper_values,
 )
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    Follower,
-    LocalFollower,
-    OptimalFollower,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import Follower, LocalFollower
 
 __all__ = ["Answers", "Assessment", "Ties", "play"]
 

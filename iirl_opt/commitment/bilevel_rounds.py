@@ -20,7 +20,7 @@ from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import Reply, dense_matrix
 from iirl_opt.errors import Infeasible, Interrupted, InvalidArgument, LimitReached, SolverFailed
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.solver import HiGHS, Solved, Solver, Status, solve

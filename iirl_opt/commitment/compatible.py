@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from iirl_opt.commitment.problem import Array
 from iirl_opt.commitment.stacked import UNIT
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import LocalFollower, ProportionalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import LocalFollower
 
 __all__ = [
     "BoundedFollower",

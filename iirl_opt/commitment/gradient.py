@@ -29,7 +29,9 @@ from iirl_opt.checks import checked
 from iirl_opt.commitment.edges import search_edges
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import BoltzmannFollower, ProportionalFollower, best_responses
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import best_responses
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 

@@ -41,7 +41,8 @@ from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.commitment.searches import digits
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower import BoltzmannFollower, ProportionalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.proportional import ProportionalFollower
 
 __all__ = ["Improvement", "LocalSearch", "grid_check"]
 

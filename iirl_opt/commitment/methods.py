@@ -32,7 +32,8 @@ from iirl_opt.commitment.lemma_2 import JointOptimum, need_lemma_2
 from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import REWARD
 from iirl_opt.solver.records import SOLVER, Solver

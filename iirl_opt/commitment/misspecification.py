@@ -27,7 +27,8 @@ from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integ
 from iirl_opt.commitment.relaxation import bounded
 from iirl_opt.commitment.searches import Search, check_count, commitments
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import FOLLOWER, EpsilonGreedyFollower, Follower, OptimalFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.protocols import FOLLOWER, Follower
 
 # Commitments near the best of the mean that are evaluated once more.
 RESOLVED = 1000

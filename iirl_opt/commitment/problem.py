@@ -35,15 +35,8 @@ from iirl_opt.checks import RNG, Rule, array_of_floats, array_of_whole, checked,
 from iirl_opt.commitment.answers import Answers, Assessment, Ties, play
 from iirl_opt.commitment.stacked import Arithmetic, Stack, best
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower import (
-    FOLLOWER,
-    VALUES,
-    EpsilonGreedyFollower,
-    Follower,
-    LocalFollower,
-    OptimalFollower,
-    best_responses,
-)
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
+from iirl_opt.follower.protocols import FOLLOWER, VALUES, Follower, LocalFollower
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

@@ -15,7 +15,7 @@ import numpy as np
 from iirl_opt.certificate import Certificate, CommitmentBound, Optimality
 from iirl_opt.commitment.tree_proof import commitment_bound
 from iirl_opt.errors import NotCertified
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.occupancy.proof import Side, optimality
 
 if TYPE_CHECKING:

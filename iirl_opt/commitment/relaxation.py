@@ -41,7 +41,8 @@ from iirl_opt.commitment.compatible import (
 from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers
 from iirl_opt.commitment.stacked import UNIT, solved
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import BoltzmannFollower, ProportionalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.proportional import ProportionalFollower
 
 __all__ = ["Box", "Relaxation", "bounded"]
 

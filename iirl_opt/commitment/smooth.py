@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from iirl_opt.commitment.exact import ExactProblem
 from iirl_opt.commitment.problem import Array, Integers
 from iirl_opt.commitment.stacked import UNIT, majorant
-from iirl_opt.follower import BoltzmannFollower, LocalFollower, ProportionalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import LocalFollower
 
 __all__ = ["answered"]
 

@@ -26,15 +26,9 @@ from iirl_opt.commitment.search_tree import SearchTree
 from iirl_opt.commitment.searches import check_actions
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction, as_fractions
-from iirl_opt.follower import (
-    Affine,
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    Exponential,
-    OptimalFollower,
-    Power,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import Affine, Exponential, Power, ProportionalFollower
 
 __all__ = ["commitment_bound", "play_of"]
 

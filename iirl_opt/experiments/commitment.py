@@ -29,7 +29,8 @@ from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result, summarise
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP

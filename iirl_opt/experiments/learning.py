@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement, document, versions
 from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
-from iirl_opt.follower import Follower, OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.follower.protocols import Follower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game
 from iirl_opt.game.mazes import maze_maker

@@ -28,7 +28,7 @@ from iirl_opt.bayesian.proposals import Hamiltonian
 from iirl_opt.bayesian.sampler import sample
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.sweep import Cell, Result
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.mazes import introductory_game, introductory_mazes
 from iirl_opt.game.policy import deterministic_policy
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import NAMES, draw_regrets, late
 from iirl_opt.experiments.sweep import Cell, Result, summarise
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP

@@ -23,7 +23,7 @@ from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game
 from iirl_opt.game.mazes import maze_maker

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import Optimum, modified_policy_iteration
 from iirl_opt.learn.choices import SPREAD

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FINITE, RNG, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import FOLLOWER, Follower, OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.learner import Learner
 from iirl_opt.learn.regrets import best_value, loss

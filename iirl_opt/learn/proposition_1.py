@@ -40,7 +40,7 @@ from iirl_opt.certificate import Check
 from iirl_opt.checks import POSITIVE, checked, is_a, whole
 from iirl_opt.commitment.searches import commitments
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration

@@ -24,7 +24,8 @@ from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.methods import commit
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import FOLLOWER, Follower, LocalFollower, OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.follower.protocols import FOLLOWER, Follower, LocalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import evaluate
 from iirl_opt.observation import SEEN, Observation, Trajectory

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, InvalidValue
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    Follower,
-    OptimalFollower,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import Follower
 from iirl_opt.library.schema import (
     BoltzmannTable,
     EpsilonGreedyTable,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, IIRLError
-from iirl_opt.follower import Follower
+from iirl_opt.follower.protocols import Follower
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.library.entries import find_label, read_policy
 from iirl_opt.library.schema import (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem
-from iirl_opt.follower import Follower
+from iirl_opt.follower.protocols import Follower
 from iirl_opt.formats.dpomdp.problem import DecPOMDP
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.mdp import TwoAgentMDP

@@ -7,7 +7,7 @@ from typing import Any
 
 from iirl_opt.checks import PATH, SEED, checked
 from iirl_opt.errors import FileProblem
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.formats.dpomdp.problem import read_dpomdp
 from iirl_opt.library.document import Document, document_schema, read_document
 from iirl_opt.library.entries import read_policy, read_reward

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.certificate import Check
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument, SolverFailed
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.values import evaluate

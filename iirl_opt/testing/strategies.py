@@ -40,14 +40,11 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import each
 from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.exact.numbers import as_fraction, as_fractions
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    Follower,
-    OptimalFollower,
-    ProportionalFollower,
-    Ties,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import Follower
+from iirl_opt.follower.ties import Ties
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from iirl_opt.checks import POSITIVE, SEED, checked, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_reals
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.game.reward import tie_tolerance

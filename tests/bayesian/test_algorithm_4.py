@@ -8,7 +8,8 @@ from iirl_opt.bayesian.families import EpsilonGreedyFamily
 from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.episodes import interact

@@ -11,7 +11,7 @@ from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
 from iirl_opt.bayesian.sampler import _engine, sample
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

@@ -17,7 +17,8 @@ from iirl_opt.bayesian.priors import (
     exponential_prior,
 )
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
 from iirl_opt.observation import sample_trajectory

@@ -19,7 +19,7 @@ from iirl_opt.bayesian.proposals import (
 )
 from iirl_opt.bayesian.sampler import sample
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 
 GRID = 5

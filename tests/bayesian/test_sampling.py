@@ -15,7 +15,8 @@ from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformP
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
 from iirl_opt.bayesian.sampler import sample, sampling
 from iirl_opt.errors import InvalidArgument, InvalidValue, MissingExtra
-from iirl_opt.follower import BoltzmannFollower, OptimalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
 from iirl_opt.observation import sample_trajectory

@@ -20,7 +20,7 @@ from iirl_opt.bayesian.proposals import (
 )
 from iirl_opt.bayesian.sampler import sample
 from iirl_opt.errors import InvalidArgument, InvalidObservation
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy

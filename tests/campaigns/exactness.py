@@ -27,7 +27,7 @@ from itertools import product
 import numpy as np
 
 from iirl_opt.commitment import Automatic, CommitmentProblem, Enumeration, Guarantee
-from iirl_opt.follower import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
 DISCOUNTS = ("0", "1/2", "9/10", "0.95", "999/1000", "0.999999", "0.999999999", "0.9999999999")

@@ -10,12 +10,9 @@ from itertools import product
 import numpy as np
 
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy

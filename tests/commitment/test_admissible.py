@@ -15,7 +15,7 @@ from iirl_opt.commitment.methods import OccupancyProgram
 from iirl_opt.commitment.plans import Guarantee
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, UnknownLabel
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

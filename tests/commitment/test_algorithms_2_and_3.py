@@ -12,12 +12,9 @@ from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.lemma_2 import joint_leader_policy
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP

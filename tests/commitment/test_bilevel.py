@@ -18,13 +18,9 @@ from iirl_opt.commitment.bilevel_rounds import accepted_gap
 from iirl_opt.commitment.methods import MixedInteger, commit
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, Interrupted, InvalidArgument, LimitReached
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-    best_responses,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.occupancy.measure import OccupancyMeasure

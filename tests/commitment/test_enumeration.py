@@ -13,7 +13,7 @@ from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.commitment.searches import commitments
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 

@@ -6,7 +6,7 @@ from campaigns.exactness import draw, judge
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.commitment.plans import Guarantee
-from iirl_opt.follower import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP

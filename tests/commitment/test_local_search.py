@@ -14,12 +14,9 @@ from iirl_opt.commitment.gradient import start_gradient
 from iirl_opt.commitment.local_search import LocalSearch, grid_check
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy, random_policy, uniform_policy

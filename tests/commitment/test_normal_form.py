@@ -13,7 +13,8 @@ from iirl_opt.commitment.normal_form import MixedCommitment
 from iirl_opt.commitment.plans import Guarantee
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 

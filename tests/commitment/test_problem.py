@@ -10,13 +10,9 @@ from instances import games, policies, rewards
 
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-    best_responses,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP

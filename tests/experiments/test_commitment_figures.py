@@ -13,7 +13,9 @@ from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.experiments.commitment import FIGURE_6, FIGURE_7, best_value, compute, judge
 from iirl_opt.experiments.figure import Figure
 from iirl_opt.experiments.sweep import Cell, Result
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, Follower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
+from iirl_opt.follower.protocols import Follower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate

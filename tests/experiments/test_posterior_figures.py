@@ -14,7 +14,7 @@ from iirl_opt.experiments import posterior, trajectories
 from iirl_opt.experiments.posterior import ALONE, CONTROL, ENVIRONMENTS, FIGURE_1, TOGETHER
 from iirl_opt.experiments.sweep import Cell, Result
 from iirl_opt.experiments.trajectories import FIGURE_4, FIXED, INTERACTIVE
-from iirl_opt.follower import BoltzmannFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game
 from iirl_opt.game.mazes import introductory_game, introductory_mazes

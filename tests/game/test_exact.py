@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from iirl_opt.claims.exact import exact, kernel_of, leave, optimal_policies
 from iirl_opt.errors import InvalidPolicy, InvalidReward
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.exact import exact_kernel, exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration

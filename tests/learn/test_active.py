@@ -11,7 +11,7 @@ from instances import games, rewards
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidObservation
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration

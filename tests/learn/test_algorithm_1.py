@@ -12,7 +12,8 @@ from kkt import assert_kkt
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
-from iirl_opt.follower import BoltzmannFollower, OptimalFollower, best_responses
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
 from iirl_opt.learn.algorithm_1 import InteractiveIRL

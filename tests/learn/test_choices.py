@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_policy

@@ -11,7 +11,8 @@ from instances import games, rewards
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.follower import BoltzmannFollower, OptimalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

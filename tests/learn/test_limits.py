@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_fractions, as_reals
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_reward
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP

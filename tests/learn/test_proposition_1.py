@@ -12,7 +12,7 @@ from iirl_opt.claims.exact import exact
 from iirl_opt.claims.instances import Case
 from iirl_opt.claims.learning import violated_assumption
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration

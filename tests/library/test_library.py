@@ -8,7 +8,8 @@ import pytest
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import FileProblem
-from iirl_opt.follower import BoltzmannFollower, EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.library import (
     answer,
     check,

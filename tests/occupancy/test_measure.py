@@ -12,7 +12,7 @@ from instances import DISCOUNTS, games, policies, rewards
 from kkt import assert_farkas, assert_kkt
 
 from iirl_opt.errors import Infeasible, InvalidPolicy, InvalidReward, SolverFailed
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

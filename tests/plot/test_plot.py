@@ -9,7 +9,7 @@ plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
 
 from iirl_opt.bayesian.chains import Chains  # noqa: E402
 from iirl_opt.commitment.methods import commit  # noqa: E402
-from iirl_opt.follower import OptimalFollower  # noqa: E402
+from iirl_opt.follower.optimal import OptimalFollower  # noqa: E402
 from iirl_opt.game.grid import grid_game  # noqa: E402
 
 

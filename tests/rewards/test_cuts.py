@@ -15,7 +15,7 @@ from iirl_opt.errors import (
     OnlyConstantRewards,
     Unbounded,
 )
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP

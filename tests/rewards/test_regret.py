@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

@@ -12,7 +12,7 @@ from instances import best_values, follower_problem, games, policies, rewards
 from kkt import assert_kkt
 
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidObservation, InvalidPolicy
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration

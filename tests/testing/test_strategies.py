@@ -12,13 +12,9 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    OptimalFollower,
-    ProportionalFollower,
-    best_responses,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
+from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.exact import exact_kernel, exact_optimum
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import deterministic_policy
@@ -541,7 +537,7 @@ def test_the_entry_point_registers_the_types_and_loads_neither_strategies_nor_so
     done = run(
         "import sys\n"
         "from hypothesis import given, settings, strategies as st\n"
-        "late = {'iirl_opt.testing.strategies', 'iirl_opt.follower', 'cvxpy', 'networkx'}\n"
+        "late = {'iirl_opt.testing.strategies', 'iirl_opt.follower.ties', 'cvxpy', 'networkx'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
         "from iirl_opt.game.mdp import MDP, TwoAgentMDP\n"
         "from iirl_opt.observation import Observation, Trajectory\n"

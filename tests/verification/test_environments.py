@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
-from iirl_opt.follower import best_responses
+from iirl_opt.follower.optimal import best_responses
 from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
 from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.strict import strict_environment

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from iirl_opt.certificate import certify
 from iirl_opt.errors import InvalidArgument, NotCertified
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import local_scale

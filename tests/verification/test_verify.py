@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from instances import exact_values
 
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
-from iirl_opt.follower import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate

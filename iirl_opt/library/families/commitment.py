@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, Interrupted, InvalidArgument, NotAProduct
-from iirl_opt.follower import OptimalFollower
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.library.answers import ModelAnswer, by_name, solver_record
 from iirl_opt.library.entries import find_label
 from iirl_opt.library.problem import ModelProblem

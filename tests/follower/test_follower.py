@@ -10,14 +10,10 @@ from hypothesis.extra.numpy import arrays
 from instances import best_values, follower_problem, games, policies, rewards
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
-from iirl_opt.follower import (
-    BoltzmannFollower,
-    EpsilonGreedyFollower,
-    LocalFollower,
-    OptimalFollower,
-    ProportionalFollower,
-    best_responses,
-)
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
+from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
 TIES = ("first", "last", "random", "mix", "all")
