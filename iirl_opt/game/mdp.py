@@ -5,212 +5,33 @@ which is always an argument: the same game is asked about many rewards. Once the
 to ``π1``, the follower plans in the `MDP` with kernel
 ``P_π1(s' | s, b) = Σ_a π1(a | s) P(s' | s, a, b)``.
 
-Both hold one read-only matrix of transition rows (see `iirl_opt.game.kernel`): row
-``(s·A + a)·B + b`` of a game, row ``s·B + b`` of an MDP. Discounts satisfy 0 ≤ γ < 1.
+What both share stands in `iirl_opt.game.model`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import LABELS, MAPPING, Rule, checked, is_a
-from iirl_opt.errors import InvalidArgument, InvalidGame
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction
-from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.kernel import (
-    Matrix,
-    Rational,
-    fill_missing,
-    fingerprint,
-    is_sparse,
-    kernel_array,
-    kernel_shape,
-    read_distribution,
-    read_kernel,
-)
+from iirl_opt.checks import MAPPING, Rule, checked, is_a
+from iirl_opt.errors import InvalidGame
+from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.labels import Labels
-from iirl_opt.game.policy import check_policy, from_labels, rational_policy
+from iirl_opt.game.model import FiniteModel
+from iirl_opt.game.policy import check_policy, from_labels
 
 __all__ = ["MDP", "TwoAgentMDP"]
 
 Array = NDArray[np.float64]
 
 
-class _Model:
-    """What a game and an MDP share: rows over the choices of each state."""
-
-    axes: tuple[str, ...]
-    matrix: Matrix
-    shape: tuple[int, ...]
-    discount: float
-    start: Array
-    states: Labels
-    is_rational: bool
-    _labels: tuple[Labels, ...]
-    exact_discount: Fraction
-    exact_start: tuple[Fraction, ...]
-    _rows: ExactRows | None
-    # The game and the commitment that this MDP comes from, if it does.
-    _origin: tuple[TwoAgentMDP, Array | None] | None
-
-    def _set(
-        self,
-        kernel: Any,
-        discount: Any,
-        start: Any,
-        states: Iterable[Any] | int | None,
-        actions: dict[str, Iterable[Any] | int | None],
-        fallback: dict[str, Any],
-    ) -> None:
-        kernel = kernel_array(kernel)
-        named = {
-            kind: _names(f"{kind}s".replace(" ", "_"), names)
-            for kind, names in {"state": states, **actions}.items()
-        }
-        shape = kernel_shape(kernel, list(named.values())[1:])
-        labels = []
-        for (kind, names), size in zip(named.items(), shape, strict=True):
-            if size == 0:
-                raise InvalidGame(f"{kind}s", "are empty", "at least one", 0)
-            known = names if isinstance(names, tuple) else range(size if names is None else names)
-            if len(known) != size:
-                raise InvalidGame(
-                    f"{kind} labels", f"are {len(known)}", f"{size}, as in P", len(known)
-                )
-            labels.append(Labels(known, kind))
-
-        def place(*at: int) -> str:
-            names = zip((*self.axes, "s'"), (*labels, labels[0]), at, strict=False)
-            return f"P[{', '.join(f'{axis}={known[i]!r}' for axis, known, i in names)}]"
-
-        kernel = kernel.reshape(math.prod(shape), shape[0])
-        kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
-        matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
-        number = _check_discount(discount)
-        self.__setstate__(
-            {
-                "matrix": matrix,
-                "shape": shape,
-                "discount": float(number),
-                **_read_start(start, labels[0], exact is not None),
-                "states": labels[0],
-                "is_rational": exact is not None,
-                "_labels": tuple(labels),
-                "exact_discount": number,
-                "_rows": exact,
-                "_origin": None,
-            }
-        )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set all attributes, arrays read-only: of a new model, and of an unpickled one."""
-        self.__dict__.update(state)
-        matrix = self.matrix
-        parts = (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
-        for array in (*parts, self.start):
-            array.flags.writeable = False
-        if self._rows is not None:
-            self._rows.freeze()
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
-
-    def starting_at(self, start: Any) -> Self:
-        """Return the same model with another start: weights (S,), or ``{label: weight}``."""
-        other = object.__new__(type(self))
-        kept = {name: vars(self)[name] for name in _Model.__annotations__ if name != "axes"}
-        other.__setstate__(kept | _read_start(start, self.states, self.is_rational))
-        return other
-
-    @property
-    def n_states(self) -> int:
-        """The number of states, S."""
-        return self.shape[0]
-
-    @property
-    def action_labels(self) -> tuple[Labels, ...]:
-        """The labels of each kind of action, in the order of `axes`."""
-        return self._labels[1:]
-
-    @property
-    def n_choices(self) -> int:
-        """The number of rows a state has: A·B of a game, B of an MDP."""
-        return math.prod(self.shape[1:])
-
-    @property
-    def kernel(self) -> Array:
-        """The kernel as a dense array (S, A, B, S) or (S, B, S); made anew where kept sparse."""
-        dense = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
-        return np.asarray(dense).reshape(*self.shape, self.n_states)
-
-    @cached_property
-    def rational(self) -> Rational:
-        """The exact numbers of the model, of which the float arrays are the image.
-
-        Of a float kernel they are made at the first call: each entry, the dyadic rational that it
-        is, over the exact sum of its row. **Cost** arithmetic on Python's integers, linear in the
-        transitions.
-        """
-        every = np.arange(self.n_states * self.n_choices)
-        rows = self.exact_rows(every) if self._rows is None else self._rows
-        rows.freeze()
-        return Rational(rows, self.exact_discount, self.exact_start)
-
-    def exact_rows(self, rows: NDArray[Any]) -> ExactRows:
-        """Return some rows ``s·n + choice`` of the kernel in exact numbers."""
-        if self._rows is not None:
-            return self._rows.take(rows)
-        if self._origin is None:
-            return ExactRows.of_weights(sp.csr_array(self.matrix[rows]))
-        game, pi1 = self._origin
-        if pi1 is None:
-            return game.exact_rows(rows)
-        _, n_a, n_b = game.shape
-        s, b = np.divmod(rows, n_b)
-        if (pi1[s].max(axis=1, initial=0.0) == 1).all():
-            return game.exact_rows((s * n_a + pi1[s].argmax(axis=1)) * n_b + b)
-        mixed = rational_policy(pi1[s])
-        played, a = np.nonzero(mixed)
-        of = game.exact_rows((s[played] * n_a + a) * n_b + b[played])
-        at = np.zeros(mixed.shape, dtype=np.int64)
-        at[played, a] = np.arange(played.size)
-        return of.mixed(mixed, at)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of the exact kernel, discount and start distribution; not of labels."""
-        exact = self.rational
-        return fingerprint(self.shape, exact.rows, exact.discount, exact.start)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        mine, theirs = self._labels, other._labels
-        return self.fingerprint == other.fingerprint and mine == theirs
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
-    @property
-    def n_transitions(self) -> int:
-        """The number of transitions of positive probability."""
-        return int(self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix))
-
-    def _sizes(self) -> str:
-        exact = "rational" if self.is_rational else "float"
-        return f"discount={self.discount:g}, {self.n_transitions} transitions, {exact}"
-
-
-class MDP(_Model):
+class MDP(FiniteModel):
     """A finite Markov decision process without reward.
 
     Parameters
@@ -263,7 +84,7 @@ class MDP(_Model):
         return f"MDP({self.n_states} states, {self.n_actions} actions, {self._sizes()})"
 
 
-class TwoAgentMDP(_Model):
+class TwoAgentMDP(FiniteModel):
     """A cooperative two-agent MDP without reward (paper, Section 3).
 
     Parameters
@@ -426,45 +247,6 @@ class TwoAgentMDP(_Model):
 # What an argument `game`, or `model`, may be.
 GAME: Rule = is_a(TwoAgentMDP, error=InvalidGame)
 MODEL: Rule = is_a(TwoAgentMDP, MDP, error=InvalidGame)
-
-
-def _names(name: str, given: Any) -> tuple[Any, ...] | int | None:
-    """Return labels as a tuple, or their number."""
-    if given is None:
-        return None
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return int(given)
-    try:
-        return LABELS(name, given)
-    except InvalidArgument as problem:
-        raise InvalidGame(name, problem.problem, "labels, or their number", given) from None
-
-
-def _read_start(start: Any, states: Labels, rational: bool) -> dict[str, Any]:
-    """Return a start distribution in floats and in exact numbers, by their names in a model."""
-    if isinstance(start, Mapping):
-        weights = np.zeros(len(states), dtype=object)
-        for name, weight in start.items():
-            weights[states.index(name)] = weight
-        start = weights
-    floats, exact = read_distribution(start, len(states), name="start", labels=states)
-    return {"start": np.array(exact, dtype=float) if rational else floats, "exact_start": exact}
-
-
-def _check_discount(discount: Any) -> Fraction:
-    try:
-        number = as_fraction(discount)
-    except UNREADABLE:
-        allowed = "a number with 0 ≤ γ < 1"
-        raise InvalidGame("discount", f"is {discount!r}", allowed, discount) from None
-    if number == 1:
-        allowed = "0 ≤ γ < 1 (undiscounted values need not exist)"
-        raise InvalidGame("discount", "is 1", allowed, discount)
-    if not 0 <= number < 1:
-        raise InvalidGame("discount", f"is {discount}", "0 ≤ γ < 1", discount)
-    if float(number) == 1:
-        raise InvalidGame("discount", "is 1 as a float", "0 ≤ γ < 1, as a float too", discount)
-    return number
 
 
 def _mixed_rows(matrix: Matrix, weights: Array) -> Matrix:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -90,23 +90,16 @@ class FiniteModel:
         kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
         matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
         number = _check_discount(discount)
-        if isinstance(start, Mapping):
-            weights = np.zeros(shape[0], dtype=object)
-            for name, weight in start.items():
-                weights[labels[0].index(name)] = weight
-            start = weights
-        floats, fractions = read_distribution(start, shape[0], name="start", labels=labels[0])
         self.__setstate__(
             {
                 "matrix": matrix,
                 "shape": shape,
                 "discount": float(number),
-                "start": floats if exact is None else np.array(fractions, dtype=float),
+                **_read_start(start, labels[0], exact is not None),
                 "states": labels[0],
                 "is_rational": exact is not None,
                 "_labels": tuple(labels),
                 "exact_discount": number,
-                "exact_start": fractions,
                 "_rows": exact,
                 "_origin": None,
             }
@@ -124,6 +117,13 @@ class FiniteModel:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
+
+    def starting_at(self, start: Any) -> Self:
+        """Return the same model with another start: weights (S,), or ``{label: weight}``."""
+        other = object.__new__(type(self))
+        kept = {name: vars(self)[name] for name in FiniteModel.__annotations__ if name != "axes"}
+        other.__setstate__(kept | _read_start(start, self.states, self.is_rational))
+        return other
 
     @property
     def n_states(self) -> int:
@@ -216,17 +216,26 @@ def _labels_or_number(name: str, given: Any) -> tuple[Any, ...] | int | None:
         raise InvalidGame(name, problem.problem, "labels, or their number", given) from None
 
 
+def _read_start(start: Any, states: Labels, rational: bool) -> dict[str, Any]:
+    """Return a start distribution in floats and in exact numbers, by their names in a model."""
+    if isinstance(start, Mapping):
+        weights = np.zeros(len(states), dtype=object)
+        for name, weight in start.items():
+            weights[states.index(name)] = weight
+        start = weights
+    floats, exact = read_distribution(start, len(states), name="start", labels=states)
+    return {"start": np.array(exact, dtype=float) if rational else floats, "exact_start": exact}
+
+
 def _check_discount(discount: Any) -> Fraction:
     try:
         number = as_fraction(discount)
     except UNREADABLE:
-        raise InvalidGame(
-            "discount", f"is {discount!r}", "a number with 0 ≤ γ < 1", discount
-        ) from None
+        allowed = "a number with 0 ≤ γ < 1"
+        raise InvalidGame("discount", f"is {discount!r}", allowed, discount) from None
     if number == 1:
-        raise InvalidGame(
-            "discount", "is 1", "0 ≤ γ < 1 (undiscounted values need not exist)", discount
-        )
+        allowed = "0 ≤ γ < 1 (undiscounted values need not exist)"
+        raise InvalidGame("discount", "is 1", allowed, discount)
     if not 0 <= number < 1:
         raise InvalidGame("discount", f"is {discount}", "0 ≤ γ < 1", discount)
     if float(number) == 1:
