@@ -1,5 +1,9 @@
 """The fields of a certificate: their forms, and how each is read, made exact and written.
 
+A form is ``number``, ``integer``, ``array`` or ``weights`` of any shape, ``rows`` (sparse ones),
+``positions`` (a list of integers), ``text``, ``lists`` (nested integers), ``box`` or ``boxes`` (of
+a search tree), with ``?`` after it where the field may be None.
+
 All numbers are exact: floats are read as the dyadic rationals that they are, and what cannot be
 read so, NaN and infinity, is no field.
 """
@@ -17,9 +21,8 @@ from iirl_opt.certificate.instance import SparseRows
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions
 
-__all__ = ["READERS", "exact_field", "plain_field", "read_field"]
+__all__ = ["exact_field", "plain_field", "read_field"]
 
-# How a field of each form is read from JSON; from Python's objects `exact_field` reads all of them.
 READERS: Mapping[str, Callable[[Any], Any]] = {
     "number": read_number,
     "integer": read_integer,
@@ -52,6 +55,13 @@ def _as_list(given: Any) -> list[Any]:
 
 
 def read_field(form: str, given: Any) -> Any:
+    """Return the value of a field from its JSON value.
+
+    Raises
+    ------
+    TypeError, ValueError, KeyError, AttributeError, OverflowError
+        It has another form.
+    """
     if form.endswith("?") and given is None:
         return None
     return READERS[form.removesuffix("?")](given)
@@ -84,6 +94,7 @@ def exact_field(name: str, form: str, given: Any) -> Any:
 
 
 def plain_field(value: Any) -> Any:
+    """Return the value of a field as a JSON value."""
     if isinstance(value, SparseRows | Bounds):
         return value.to_plain()
     if isinstance(value, tuple) and value and isinstance(value[0], Bounds):

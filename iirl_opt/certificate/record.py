@@ -70,7 +70,7 @@ class Certificate(ABC):
 
     kind: ClassVar[str]
     theorem: ClassVar[str]
-    # The form of each field: a key of `READERS`, with "?" after it if it may be None.
+    # The form of each field (`iirl_opt.certificate.fields`).
     forms: ClassVar[Mapping[str, str]]
     kinds: ClassVar[dict[str, type[Certificate]]] = {}
 

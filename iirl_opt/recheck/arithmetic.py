@@ -60,10 +60,12 @@ class WholeVector:
 
 
 def positive(x: int) -> int:
+    """Return a number, or zero if it is negative."""
     return max(x, 0)
 
 
 def negative(x: int) -> int:
+    """Return minus a number, or zero if it is positive."""
     return max(-x, 0)
 
 

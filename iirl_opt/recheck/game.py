@@ -127,9 +127,11 @@ class Fields:
     game: StatedGame
 
     def number(self, name: str) -> Fraction:
+        """Return a number."""
         return number(self.given[name], name)
 
     def whole(self, name: str, least: int, below: int | None = None) -> int:
+        """Return an integer within limits."""
         return whole(self.given[name], name, least, below)
 
     def positions(self, name: str, count: int, below: int) -> list[int]:

@@ -65,6 +65,7 @@ def part(row: SparseRow, first: int, count: int) -> SparseRow:
 
 
 def inclusion(given: Fields) -> str:
+    """Check that all rewards that explain the responses lie in half-spaces."""
     n_s, stated = given.game.shape[0], given.given["halfspaces"]
     form(type(stated) is dict, "halfspaces", "sparse rows")
     is_joint = stated.get("width") != n_s
@@ -132,6 +133,7 @@ def square(v: Reward) -> Fraction:
 
 
 def class_inclusion(given: Fields) -> str:
+    """Check that all such rewards are in a class, or within an angle of it."""
     rho, tan = given.array("reward", given.game.shape[0]), given.number("tan")
     need(tan >= 0, "the tangent is not negative")
     if given.given["inner"] is not None:
@@ -180,6 +182,7 @@ def within_cone(given: Fields, rho: Reward, tan: Fraction, inner: Fraction) -> s
 
 
 def angle_bound(given: Fields) -> str:
+    """Check that a response is optimal only within an angle of a reward."""
     game, one = given.game, given.episode()
     n_s, _, n_b = game.shape
     rho = given.array("reward", n_s)

@@ -39,6 +39,7 @@ class Sides:
 
 
 def optimality(given: Fields) -> str:
+    """Check what any joint policy earns at most, and what the stated one earns at least."""
     game, sides, reward = given.game, Sides(given), given.reward("reward")
     mass = given.vector("mass")
     policy = [p for row in given.joint("policy") for p in row]
@@ -76,6 +77,7 @@ def optimality(given: Fields) -> str:
 
 
 def infeasibility(given: Fields) -> str:
+    """Check that no joint policy meets side constraints."""
     sides = Sides(given)
     asked = sides.combined().least() / (1 - given.game.discount)
     need(sides.paid() < asked, "start·V + h·λ + k·κ is less than min c/(1−γ)")
@@ -83,6 +85,7 @@ def infeasibility(given: Fields) -> str:
 
 
 def policy_improvement(given: Fields) -> str:
+    """Check that a policy is worth less in a state than another."""
     game, reward = given.game, given.reward("reward")
     state = given.whole("state", 0, game.shape[0])
     gain = given.number("gain")

@@ -6,6 +6,7 @@ from .reading import form, need
 
 
 def violation(given: Fields) -> str:
+    """Check that a reward does not explain a response."""
     game, one = given.game, given.episode()
     (n_s, _, n_b), gamma = game.shape, game.discount
     episode = given.whole("episode", 1)
@@ -28,6 +29,7 @@ def violation(given: Fields) -> str:
 
 
 def witness(given: Fields) -> str:
+    """Check that a reward explains all responses and lies outside a half-space."""
     game, episodes = given.game, given.episodes()
     is_joint = given.is_joint("reward")
     form(is_joint == given.is_joint("halfspace"), "halfspace", "of the shape of the reward")

@@ -207,6 +207,7 @@ def positions(given: Any, n_a: int, place: str) -> list[int]:
 
 
 def search_tree(given: Fields) -> str:
+    """Check that no allowed commitment earns more, and that the stated one earns so much."""
     (n_s, n_a, _), start = given.game.shape, given.game.start
     doc, reward, who = given.given, given.reward("reward"), StatedFollower(given)
     allowed = [positions(row, n_a, "allowed") for row in listed(doc["allowed"], "allowed", n_s)]
