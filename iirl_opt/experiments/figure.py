@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Unpack
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.sweep import Cell, Computation, Result, Sweep, run_cells
+from iirl_opt.experiments.versions import versions
 
-__all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure", "versions"]
+__all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure"]
 
 # Where each figure is defined: module of this package and name.
 FIGURES: Mapping[int | str, tuple[str, str]] = {
@@ -27,9 +27,6 @@ FIGURES: Mapping[int | str, tuple[str, str]] = {
     7: ("commitment", "FIGURE_7"),
     "proposition-1": ("proposition", "PROPOSITION_1"),
 }
-
-DOCUMENT_FORMAT = 1
-PACKAGES = ("iirl-opt", "numpy", "scipy", "cvxpy", "highspy")
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,6 @@ def run_figure(
     about = {"figure": figure.number, "scale": scale, "seed": seed, "versions": versions()}
     results = run_cells(figure.cells(scale, seed), figure.compute, about=about, **how)
     facts = {
-        "command": "figure",
         "title": figure.title,
         "source": figure.source,
         **about,
@@ -125,16 +121,4 @@ def run_figure(
 def document(results: Sequence[Result], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts and the values of all cells as one JSON-able document."""
     cells = [{**asdict(result.cell), "values": result.values} for result in results]
-    return {"format": DOCUMENT_FORMAT, **facts, "cells": cells}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that results may depend on."""
-    return {name: _version(name) for name in PACKAGES}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
+    return {**facts, "cells": cells}

@@ -19,8 +19,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.experiments.figure import Figure, Statement, document, versions
+from iirl_opt.experiments.figure import Figure, Statement, document
 from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
+from iirl_opt.experiments.versions import versions
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.follower.protocols import Follower
 from iirl_opt.game.generate import random_game

@@ -1,0 +1,129 @@
+"""Commands about a model file as it stands: `show` what it holds, `export` its program."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iirl_opt.cli.exit_codes import ANSWERED
+from iirl_opt.cli.json_document import head
+from iirl_opt.cli.options import Discount, File, GameSeed, Json, Out
+from iirl_opt.cli.printing import Printer
+
+if TYPE_CHECKING:
+    from iirl_opt.library.problem import Problem
+
+__all__ = ["export", "show"]
+
+
+def show(
+    file: File,
+    seed: GameSeed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
+    from iirl_opt import library
+
+    problem = library.read_model(file, discount=discount, game_seed=seed)
+    facts = _facts(problem)
+    printer = Printer(as_json, out)
+    document = {**head("show", problem, seed=seed), **facts}
+    printer.give(document)
+    printer.say(f"{problem.title}\n  {problem.source}\n")
+    for name, value in _rows(problem, facts).items():
+        printer.say(f"  {name:<12} {value}")
+    if problem.grid is not None:
+        printer.say(f"\n{problem.grid.render()}")
+    printer.keep(document)
+    return ANSWERED
+
+
+def _facts(problem: Problem) -> dict[str, Any]:
+    """Return what there is to say of a file, ready for JSON."""
+    import numpy as np
+
+    from iirl_opt.game.graph import reachable
+
+    game, truth = problem.game, problem.truth
+    leader, follower = game.influence()
+    reward = None
+    if truth is not None:
+        ends = {"least": float(truth.min()), "largest": float(truth.max())}
+        reward = {"shape": list(truth.shape), **ends}
+    return {
+        "source": problem.source,
+        "states": game.n_states,
+        "leader_actions": game.n_leader_actions,
+        "follower_actions": game.n_follower_actions,
+        "transitions": game.n_transitions,
+        "density": game.n_transitions / (game.n_states**2 * game.n_choices),
+        "rational": game.is_rational,
+        "leader_influence": leader,
+        "follower_influence": follower,
+        "start_states": int(np.count_nonzero(game.start)),
+        "reachable_states": int(reachable(game).sum()),
+        "reward": reward,
+    }
+
+
+def _rows(problem: Problem, facts: dict[str, Any]) -> dict[str, str]:
+    """Return the facts in words, for people."""
+    game, reward = problem.game, facts["reward"]
+    return {
+        "states": f"{game.n_states:,} ({facts['start_states']} at the start, "
+        f"{facts['reachable_states']:,} reachable)",
+        "actions": f"leader {game.n_leader_actions}, follower {game.n_follower_actions}",
+        "discount": f"{game.discount:g}",
+        "transitions": f"{game.n_transitions:,} ({facts['density']:.2%} of the entries), "
+        + ("rational" if facts["rational"] else "floating point"),
+        "influence": f"leader {facts['leader_influence']:.4g}, "
+        f"follower {facts['follower_influence']:.4g} (of at most 2)",
+        "reward": "none"
+        if reward is None
+        else f"shape {tuple(reward['shape'])}, from {reward['least']:g} to {reward['largest']:g}",
+        "fingerprint": game.fingerprint[:16],
+    }
+
+
+def export(
+    file: File,
+    target: Annotated[
+        Path | None, typer.Argument(help="File to write; the program goes to standard output.")
+    ] = None,
+    lp: Annotated[bool, typer.Option("--lp", help="In the LP format.")] = False,
+    mps: Annotated[bool, typer.Option("--mps", help="In the MPS format.")] = False,
+    seed: GameSeed = None,
+    discount: Discount = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Write the linear program behind a model file, with our names, for any solver."""
+    from iirl_opt import library
+    from iirl_opt.solver import write_program
+
+    forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
+    if not forms or (len(forms) == 2 and out is None):
+        raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
+    problem = library.read_model(file, discount=discount, game_seed=seed)
+    program = library.program(problem)
+    with tempfile.TemporaryDirectory() as spare:
+        if target is None or out is not None:
+            folder = Path(spare) if out is None else out
+            folder.mkdir(parents=True, exist_ok=True)
+            paths = [folder / f"{problem.path.stem}{form}" for form in forms]
+        else:
+            paths = [target]
+        written = [write_program(program, *each) for each in zip(paths, forms, strict=True)]
+        kept = out is not None or target is not None
+        printer = Printer(as_json, out)
+        texts = {} if kept else {path.suffix[1:]: path.read_text() for path in written}
+        names = [str(path) for path in written] if kept else []
+        printer.give({**head("export", problem, seed=seed), "written": names, "programs": texts})
+        for line in (*(f"wrote {name}" for name in names), *texts.values()):
+            printer.say(line.rstrip())
+    return ANSWERED

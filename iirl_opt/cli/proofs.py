@@ -1,0 +1,117 @@
+"""Commands about proofs: `verify` a hypothesis and certify the verdict, `recheck` a certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from iirl_opt.cli.exit_codes import ANSWERED, NO_ANSWER, UNMET, all_or_unmet
+from iirl_opt.cli.json_document import head
+from iirl_opt.cli.options import Discount, File, GameSeed, Json, Out
+from iirl_opt.cli.printing import Printer
+from iirl_opt.errors import NotCertified
+
+__all__ = ["recheck", "verify"]
+
+
+def verify(
+    file: File,
+    seed: GameSeed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Judge a reward hypothesis by one answer: confirmed, refuted or inconclusive, with a proof."""
+    from iirl_opt import library
+    from iirl_opt.certificate import certify
+    from iirl_opt.verification import Verdict
+
+    problem = library.read_model(file, discount=discount, game_seed=seed)
+    report = library.verification(problem)
+    certificate, missing = None, ""
+    try:
+        certificate = certify(report)
+    except NotCertified as none:
+        missing = str(none)
+    quantities = library.answer(problem).quantities
+    as_stated = discount is None and seed is None
+    findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
+    document = {
+        **head("verify", problem, seed=seed),
+        "verdict": report.verdict.name.lower(),
+        "angle": report.angle,
+        "reason": report.evidence,
+        "assumptions": list(report.assumptions),
+        "certificate": None if certificate is None else json.loads(certificate.to_json()),
+        "expectations": [asdict(finding) for finding in findings],
+    }
+    printer = Printer(as_json, out)
+    printer.give(document)
+    printer.say(f"{problem.title}\n\n{report}")
+    if certificate is not None:
+        missing = f"proof: {certificate.kind}, {'checked' if certificate.check() else 'NOT VALID'}"
+    printer.say(f"  {missing}")
+    printer.say_findings(findings)
+    printer.keep(document)
+    if out is not None and certificate is not None:
+        printer.write(out / "certificate.json", certificate.to_json())
+    if findings:
+        return all_or_unmet(finding.met for finding in findings)
+    return NO_ANSWER if report.verdict is Verdict.INCONCLUSIVE else ANSWERED
+
+
+def recheck(
+    file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
+    own: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", help="A model file whose game, reward and answer to compare."
+        ),
+    ] = None,
+    seed: GameSeed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Check a certificate in exact numbers: no solver is asked.
+
+    It is about the game inside the file; with --model also whether that is the game, the reward and
+    the answer of a model file.
+    """
+    from iirl_opt.certificate import read_certificate
+
+    certificate = read_certificate(file)
+    outcome = certificate.check()
+    differences: tuple[str, ...] = ()
+    if own is not None:
+        from iirl_opt import library
+
+        problem = library.read_model(own, discount=discount, game_seed=seed)
+        differences = library.match(certificate, problem).differences
+    game = certificate.instance
+    discounted = float(game.discount)
+    document = {
+        **head("recheck", file=file.name, fingerprint=game.fingerprint, discount=discounted),
+        "kind": certificate.kind,
+        "claim": certificate.claim,
+        "source": certificate.source,
+        "holds": bool(outcome),
+        "reasons": list(outcome.reasons),
+        "model": own,
+        "differences": list(differences),
+    }
+    printer = Printer(as_json, out)
+    printer.give(document)
+    printer.say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
+    about = "the game inside this file" if own is None else f"{own}"
+    if differences:
+        about = f"ANOTHER PROBLEM than {own}"
+    printer.say(f"{'proved' if outcome else 'NOT PROVED'} in exact numbers, about {about}")
+    for reason in (*outcome.reasons, *differences):
+        printer.say(f"  {reason}")
+    printer.keep(document)
+    return ANSWERED if outcome and not differences else UNMET

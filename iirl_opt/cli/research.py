@@ -1,0 +1,145 @@
+"""Commands about the paper: try its `claims`, compute a `figure`, `compare` learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
+from iirl_opt.cli.json_document import head
+from iirl_opt.cli.options import File, Jobs, Json, Out, Resume
+from iirl_opt.cli.printing import Printer
+from iirl_opt.cli.sweeps import SweepRun
+
+if TYPE_CHECKING:
+    from iirl_opt.claims.claim import Claim, Result
+
+__all__ = ["claims", "compare", "figure"]
+
+
+def claims(
+    file: Annotated[
+        str | None, typer.Argument(help="A Python file with a list `claims` of your own.")
+    ] = None,
+    examples: Annotated[int, typer.Option(min=1, help="Instances to draw for each.")] = 25,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Try every statement of the paper: status, instances that meet its premise, counterexample."""
+    from iirl_opt.claims import PAPER, read_claims, run_claims
+
+    printer = Printer(as_json, out)
+    tried = PAPER if file is None else read_claims(file)
+    width = max((len(claim.name) for claim in tried), default=0)
+    records: list[dict[str, Any]] = []
+    for claim in tried:
+        (result,) = run_claims([claim], examples=examples, seed=seed)
+        records.append(result.record())
+        for line in _lines_of_claim(claim, result, records[-1]["counterexample"] or "", width):
+            printer.say(line)
+    unmet = sum(not record["agrees"] for record in records)
+    short = sum(record["finding"] == "falls short" for record in records)
+    document = {
+        **head("claims", file=None if file is None else Path(file).name, seed=seed),
+        "examples": examples,
+        "unmet": unmet,
+        "short": short,
+        "claims": records,
+    }
+    printer.give(document)
+    ended = f", {short} of them for want of instances" if short else ""
+    printer.say(f"{len(records)} claims, {unmet} not as their status says{ended}")
+    printer.keep(document, "claims.json")
+    return UNMET if unmet else ANSWERED
+
+
+def _lines_of_claim(claim: Claim, result: Result, shown: str, width: int) -> list[str]:
+    """Return what there is to say of a claim: how often it failed, its words, an instance."""
+    count = f"{result.failures} of {result.applies} fail"
+    if result.applies < result.instances:
+        count += f" ({result.instances} drawn)"
+    if result.outside:
+        count += f", outside {result.outside_failures} of {result.outside}"
+    if shown and result.agrees and not claim.model:
+        shown = "(in code)"
+    mark = {"as stated": "ok ", "not so": "NOT SO", "falls short": "SHORT "}[result.finding]
+    lines = [f"{mark} {claim.name:<{width}}  {claim.status:<17}  {count:<15} {shown}".rstrip()]
+    if result.finding == "falls short":
+        lines.append(
+            f"      fewer than {result.floor} instances meet the premise: it was not tried"
+        )
+    lines.append(f"      {claim.place}: {claim.statement}")
+    if result.evidence:
+        lines.append(f"      {'counterexample' if shown else 'last instance'}: {result.evidence}")
+    return lines
+
+
+def figure(
+    number: Annotated[str, typer.Argument(help="Its number in the paper, or proposition-1.")],
+    scale: Annotated[str, typer.Option(help="small, or the paper's own size: paper.")] = "small",
+    jobs: Jobs = 1,
+    resume: Resume = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the games and runs.")] = 0,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Compute a figure of the paper again, or try its Proposition 1, and check what it says."""
+    from iirl_opt.experiments.figure import find_figure, run_figure
+
+    wanted = find_figure(number)
+    name = f"figure-{wanted.number}"
+    printer = Printer(as_json, out)
+    sweep = SweepRun(printer, name, name, len(wanted.cells(scale, seed)))
+    printer.say(f"figure {wanted.number}, {scale}: {wanted.title}")
+    found = sweep.run(
+        lambda **how: run_figure(wanted, scale, seed=seed, **how), jobs=jobs, resume=resume
+    )
+    if found is None:
+        return INTERRUPTED
+    document = {**head("figure", title=wanted.title, seed=seed), **found}
+    printer.give(document)
+    for statement in found["statements"]:
+        mark = "ok " if statement["holds"] else "NOT SO"
+        printer.say(f"{mark} {statement['text']} ({statement['evidence']})")
+    sweep.keep(document, wanted.draw)
+    return all_or_unmet(statement["holds"] for statement in found["statements"])
+
+
+def compare(
+    file: File,
+    learners: Annotated[
+        str,
+        typer.Option(help="Names with commas between; -fixed behind one fixes its environment."),
+    ] = "algorithm-1,active,max-margin-fixed",
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each run.")] = 30,
+    runs: Annotated[int, typer.Option(min=1, help="Runs, each with its first commitment.")] = 5,
+    jobs: Jobs = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    resume: Resume = False,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Let several learners learn on a game file of yours, and compare what they lose."""
+    from iirl_opt import library
+    from iirl_opt.experiments.learning import FIGURE_3, compare_cells, compare_runs
+
+    path = library.find_model(file)
+    problem = library.read_model(path)
+    cells = compare_cells(str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed)
+    printer = Printer(as_json, out)
+    sweep = SweepRun(printer, "compare", f"compare-{path.stem}", len(cells))
+    found = sweep.run(lambda **how: compare_runs(cells, **how), jobs=jobs, resume=resume)
+    if found is None:
+        return INTERRUPTED
+    document = {**head("compare", problem, seed=seed), **found}
+    printer.give(document)
+    printer.say("regret as a share of the optimal value, mean over runs: in all, last third")
+    for panel in found["summary"]["panels"].values():
+        for name, regret in panel.items():
+            share = f"{regret['total']['mean']:>10.4f}{regret['late']['mean']:>12.2e}"
+            printer.say(f"{name:<28}{share}")
+    sweep.keep(document, FIGURE_3.draw)
+    return ANSWERED

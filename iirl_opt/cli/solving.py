@@ -1,0 +1,116 @@
+"""Commands that answer a model file: `solve` one, `check` what many expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
+from iirl_opt.cli.json_document import head
+from iirl_opt.cli.options import Discount, File, Json, Out, Seed
+from iirl_opt.cli.printing import Printer
+from iirl_opt.errors import FileProblem, Interrupted
+
+if TYPE_CHECKING:
+    from iirl_opt.library import Answer
+
+__all__ = ["check", "solve"]
+
+
+def solve(
+    file: File,
+    seed: Seed = None,
+    discount: Discount = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Answer the question of any model file, with its evidence."""
+    from iirl_opt import library
+
+    problem = library.read_model(file, discount=discount)
+    complete = True
+    try:
+        answer = library.answer(problem, seed=seed)
+    except Interrupted as stop:
+        if not isinstance(stop.found, library.Answer):
+            raise
+        answer, complete = stop.found, False
+    as_stated = complete and discount is None and seed is None
+    findings = library.check(problem.expect, answer.quantities, problem.path) if as_stated else ()
+    document = {
+        **head("solve", problem, seed=seed, complete=complete),
+        "quantities": dict(answer.quantities),
+        "evidence": dict(answer.evidence),
+        "expectations": [asdict(finding) for finding in findings],
+    }
+    printer = Printer(as_json, out)
+    printer.give(document)
+    printer.say(f"{problem.title}\n  {problem.source}\n")
+    for line in _lines(answer):
+        printer.say(f"  {line}")
+    printer.say_findings(findings)
+    printer.keep(document)
+    if not complete:
+        typer.echo("iirl-opt: interrupted; this is the best that was found until then", err=True)
+        return INTERRUPTED
+    return all_or_unmet(finding.met for finding in findings)
+
+
+def _lines(answer: Answer) -> Sequence[str]:
+    """Return the quantities of an answer, and what its solver said, in lines."""
+    lines = [f"{name:<24} {value:.10g}" for name, value in answer.quantities.items()]
+    solved: Mapping[str, Any] | None = answer.evidence.get("solved")
+    if solved:
+        residual = "" if solved["residual"] is None else f", residuals ≤ {solved['residual']:.1e}"
+        ran = f"{solved['solver']} {solved['version']}"
+        lines.append(f"{'evidence':<24} {ran}: {solved['status']}{residual}")
+        lines += [f"{'contradicts':<24} {name}" for name in solved["farkas"] or ()]
+    return lines
+
+
+def check(
+    paths: Annotated[list[str], typer.Argument(help="Model files, folders of them, or names.")],
+    seed: Seed = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> int:
+    """Derive every expectation of model files again, and report those that fail."""
+    from iirl_opt import library
+
+    files = [file for path in paths for file in _model_files(path)]
+    printer = Printer(as_json, out)
+    report: list[dict[str, Any]] = []
+    for file in files:
+        problem = library.read_model(file)
+        quantities = library.answer(problem, seed=seed).quantities
+        findings = library.check(problem.expect, quantities, file)
+        report += [{"file": str(file), **asdict(finding)} for finding in findings]
+        failed = [finding for finding in findings if not finding.met]
+        mark = "NOT MET" if failed else "ok"
+        printer.say(f"{mark:<8}{file} ({len(findings)} expectations)")
+        for finding in failed:
+            found = f"expected {finding.expected}, found {finding.found!r}"
+            printer.say(f"        {finding.quantity}: {found}")
+    unmet = sum(not finding["met"] for finding in report)
+    printer.say(f"{len(report)} expectations in {len(files)} files, {unmet} not met")
+    document = {**head("check", seed=seed), "unmet": unmet, "expectations": report}
+    printer.give(document)
+    printer.keep(document)
+    return UNMET if unmet else ANSWERED
+
+
+def _model_files(path: str) -> list[Path]:
+    """Return the model files of a folder, or the one of this path or name."""
+    from iirl_opt import library
+
+    folder = Path(path)
+    if not folder.is_dir():
+        return [library.find_model(path)]
+    inside = sorted(folder.glob("**/*.toml"))
+    if not inside:
+        raise FileProblem(folder, "holds no model file")
+    return inside

@@ -1,0 +1,65 @@
+"""Sweeps on the command line: the folder of a run of many cells, its checkpoint, what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from iirl_opt.cli.json_document import text_of
+from iirl_opt.cli.printing import Printer
+
+__all__ = ["SweepRun"]
+
+
+class SweepRun:
+    """A run of many cells, which can be interrupted and gone on with.
+
+    Parameters
+    ----------
+    name : of its files.
+    folder : in ``results/``, where nobody names one.
+    total : how many cells there are.
+    """
+
+    def __init__(self, printer: Printer, name: str, folder: str, total: int) -> None:
+        self.printer, self.name, self.total = printer, name, total
+        self.folder = printer.folder(folder)
+
+    def run(
+        self, compute: Callable[..., dict[str, Any]], *, jobs: int, resume: bool
+    ) -> dict[str, Any] | None:
+        """Return what is computed, or None when interrupted: then it is said what is kept.
+
+        Raises
+        ------
+        BadParameter
+            There is no folder to resume from.
+        """
+        if resume and self.folder is None:
+            raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
+        checkpoint = None if self.folder is None else self.folder / f"{self.name}.jsonl"
+        try:
+            with self.printer.progress(self.total, self.name) as advance:
+                return compute(
+                    jobs=jobs,
+                    checkpoint=checkpoint,
+                    resume=resume,
+                    progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
+                )
+        except KeyboardInterrupt:
+            kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
+            typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+            return None
+
+    def keep(self, document: Mapping[str, Any], draw: Callable[[Any, Path], Path]) -> None:
+        """Write the document and, where matplotlib is there, its picture."""
+        if self.folder is None:
+            return
+        self.printer.write(self.folder / f"{self.name}.json", text_of(document, lines=True))
+        if find_spec("matplotlib") is not None:
+            picture = draw(document["summary"], self.folder / f"{self.name}.png")
+            self.printer.say(f"wrote {picture}")
