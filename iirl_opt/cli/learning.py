@@ -13,7 +13,16 @@ import typer
 
 from iirl_opt.cli.exit_codes import INTERRUPTED, NO_ANSWER, all_or_unmet
 from iirl_opt.cli.json_document import head, text_of
-from iirl_opt.cli.options import Discount, File, Json, Out, Picture, Seed, check_picture
+from iirl_opt.cli.options import (
+    Discount,
+    File,
+    Json,
+    LearnerName,
+    Out,
+    Picture,
+    Seed,
+    check_picture,
+)
 from iirl_opt.cli.printing import Printer
 from iirl_opt.files import write_text
 
@@ -30,6 +39,7 @@ def learn(
         int | None, typer.Option(min=1, help="Episodes in place of the file's own.")
     ] = None,
     seed: Seed = None,
+    learner: LearnerName = None,
     proposals: Annotated[
         int | None, typer.Option(min=1, help="Of each chain, in the family bayesian.")
     ] = None,
@@ -39,7 +49,7 @@ def learn(
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Learn the unknown reward: Algorithm 1, or in the family bayesian its posterior."""
+    """Learn the unknown reward: by Algorithm 1 or another learner; or its posterior."""
     from iirl_opt import library
     from iirl_opt.library import schema as model
 
@@ -47,12 +57,14 @@ def learn(
     printer = Printer(as_json, out)
     problem = library.read_model(file, discount=discount)
     if isinstance(problem.question, model.Bayesian):
+        if learner is not None:
+            raise typer.BadParameter("--learner is for files of the family learning")
         stated = discount is None and not any((episodes, proposals, chains)) and seed is None
         given = {"seed": seed, "proposals": proposals, "chains": chains, "episodes": episodes}
         return _learn_bayesian(problem, given, stated, picture, printer)
     if proposals is not None or chains is not None:
         raise typer.BadParameter("--proposals and --chains are for files of the family bayesian")
-    run = library.learn(problem, episodes=episodes, seed=seed)
+    run = library.learn(problem, episodes=episodes, seed=seed, learner=learner)
     done: list[Episode[Any]] = []
     records: list[dict[str, Any]] = []
     complete = False
@@ -71,7 +83,8 @@ def learn(
     except KeyboardInterrupt:
         printer.say("interrupted: keeping the episodes done")
     quantities = library.learning_answer(problem, done).quantities
-    as_stated = complete and episodes is None and seed is None and discount is None
+    replaced = any(given is not None for given in (episodes, seed, learner, discount))
+    as_stated = complete and not replaced
     findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
     last = done[-1].learner if done else None
     estimate = None if last is None or not complete else last.estimate()
@@ -107,9 +120,11 @@ def _record(problem: Problem, best: float, episode: Episode[Any], seconds: float
 
 
 def _line(record: dict[str, Any]) -> str:
+    shown = ("episode", "value", "regret", "seconds")
+    facts = [f"   {name} {value:>6g}" for name, value in record.items() if name not in shown]
     return (
         f"episode {record['episode']:>3}   value {record['value']:>10.6f}   "
-        f"regret {record['regret']:>10.6f}   rows {record['rows']:>6}"
+        f"regret {record['regret']:>10.6f}{''.join(facts)}"
     )
 
 

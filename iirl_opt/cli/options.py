@@ -16,6 +16,7 @@ __all__ = [
     "GameSeed",
     "Jobs",
     "Json",
+    "LearnerName",
     "Out",
     "Picture",
     "Resume",
@@ -41,6 +42,10 @@ Out = Annotated[Path | None, typer.Option(help="Folder for the result files.")]
 Picture = Annotated[
     Path | None,
     typer.Option("--plot", help="File (png, pdf, svg) for the main picture: regret, or chains."),
+]
+LearnerName = Annotated[
+    str | None,
+    typer.Option("--learner", help="algorithm-1, active, ... in place of the file's own."),
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")]
