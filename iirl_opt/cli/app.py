@@ -16,7 +16,7 @@ import typer
 from iirl_opt import errors
 from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.learning import learn
-from iirl_opt.cli.model_files import export, show
+from iirl_opt.cli.model_files import export, schema, show
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
@@ -35,7 +35,8 @@ app = typer.Typer(
     help="Interactive inverse reinforcement learning as optimisation models.",
 )
 
-for command in (learn, solve, check, export, verify, recheck, claims, figure, compare, show):
+COMMANDS = (learn, show, solve, check, export, schema, verify, recheck, claims, figure, compare)
+for command in COMMANDS:
     app.command()(command)
 
 

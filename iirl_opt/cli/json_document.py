@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from iirl_opt.experiments.versions import versions
 
 if TYPE_CHECKING:
-    from iirl_opt.library.problem import Problem
+    from iirl_opt.library import ModelProblem
 
 __all__ = ["FORMAT", "HEAD", "head", "text_of"]
 
@@ -46,7 +46,7 @@ HEAD = (
 
 def head(
     command: str,
-    problem: Problem | None = None,
+    problem: ModelProblem | None = None,
     *,
     file: str | None = None,
     title: str | None = None,

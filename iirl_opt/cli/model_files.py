@@ -1,4 +1,4 @@
-"""Commands about a model file as it stands: `show` what it holds, `export` its program."""
+"""Commands about model files: `show` what one holds, `export` its program, `schema` of them all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED
-from iirl_opt.cli.json_document import head
+from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import Discount, File, GameSeed, Json, Out
 from iirl_opt.cli.printing import Printer
 
 if TYPE_CHECKING:
-    from iirl_opt.library.problem import Problem
+    from iirl_opt.library import ModelProblem
 
-__all__ = ["export", "show"]
+__all__ = ["export", "schema", "show"]
 
 
 def show(
@@ -43,11 +43,11 @@ def show(
     return ANSWERED
 
 
-def _facts(problem: Problem) -> dict[str, Any]:
+def _facts(problem: ModelProblem) -> dict[str, Any]:
     """Return what there is to say of a file, ready for JSON."""
     import numpy as np
 
-    from iirl_opt.game.graph import reachable
+    from iirl_opt.game.classes import reachable
 
     game, truth = problem.game, problem.truth
     leader, follower = game.influence()
@@ -71,7 +71,7 @@ def _facts(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _rows(problem: Problem, facts: dict[str, Any]) -> dict[str, str]:
+def _rows(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
     """Return the facts in words, for people."""
     game, reward = problem.game, facts["reward"]
     return {
@@ -126,4 +126,17 @@ def export(
         printer.give({**head("export", problem, seed=seed), "written": names, "programs": texts})
         for line in (*(f"wrote {name}" for name in names), *texts.values()):
             printer.say(line.rstrip())
+    return ANSWERED
+
+
+def schema(out: Out = None, as_json: Json = False) -> int:
+    """Print the JSON Schema of model files, for editors and other programs."""
+    from iirl_opt import library
+
+    found = library.model_schema()
+    printer = Printer(as_json, out)
+    printer.give({**head("schema"), "schema": found})
+    printer.say(text_of(found, lines=True))
+    if out is not None:
+        printer.write(out / "schema.json", text_of(found, lines=True))
     return ANSWERED

@@ -31,15 +31,15 @@ def verify(
     from iirl_opt.verification import Verdict
 
     problem = library.read_model(file, discount=discount, game_seed=seed)
-    report = library.verification(problem)
+    answer = library.verify(problem)
+    report = answer.found
     certificate, missing = None, ""
     try:
         certificate = certify(report)
     except NotCertified as none:
         missing = str(none)
-    quantities = library.answer(problem).quantities
-    as_stated = discount is None and seed is None
-    findings = library.check(problem.expect, quantities, problem.path) if as_stated else ()
+    expected = problem.expect if problem.as_stated else []
+    findings = library.check(expected, answer.quantities, problem.path)
     document = {
         **head("verify", problem, seed=seed),
         "verdict": report.verdict.name.lower(),

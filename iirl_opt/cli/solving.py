@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +13,6 @@ from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import Discount, File, Json, Out, Seed
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import FileProblem, Interrupted
-
-if TYPE_CHECKING:
-    from iirl_opt.library import Answer
 
 __all__ = ["check", "solve"]
 
@@ -36,11 +32,11 @@ def solve(
     try:
         answer = library.answer(problem, seed=seed)
     except Interrupted as stop:
-        if not isinstance(stop.found, library.Answer):
+        if not isinstance(stop.found, library.ModelAnswer):
             raise
         answer, complete = stop.found, False
-    as_stated = complete and discount is None and seed is None
-    findings = library.check(problem.expect, answer.quantities, problem.path) if as_stated else ()
+    expected = problem.expect if complete and problem.as_stated and seed is None else []
+    findings = library.check(expected, answer.quantities, problem.path)
     document = {
         **head("solve", problem, seed=seed, complete=complete),
         "quantities": dict(answer.quantities),
@@ -50,26 +46,14 @@ def solve(
     printer = Printer(as_json, out)
     printer.give(document)
     printer.say(f"{problem.title}\n  {problem.source}\n")
-    for line in _lines(answer):
-        printer.say(f"  {line}")
+    for line in problem.question.report(answer):
+        printer.say(line)
     printer.say_findings(findings)
     printer.keep(document)
     if not complete:
         typer.echo("iirl-opt: interrupted; this is the best that was found until then", err=True)
         return INTERRUPTED
     return all_or_unmet(finding.met for finding in findings)
-
-
-def _lines(answer: Answer) -> Sequence[str]:
-    """Return the quantities of an answer, and what its solver said, in lines."""
-    lines = [f"{name:<24} {value:.10g}" for name, value in answer.quantities.items()]
-    solved: Mapping[str, Any] | None = answer.evidence.get("solved")
-    if solved:
-        residual = "" if solved["residual"] is None else f", residuals ≤ {solved['residual']:.1e}"
-        ran = f"{solved['solver']} {solved['version']}"
-        lines.append(f"{'evidence':<24} {ran}: {solved['status']}{residual}")
-        lines += [f"{'contradicts':<24} {name}" for name in solved["farkas"] or ()]
-    return lines
 
 
 def check(

@@ -25,6 +25,7 @@ CALLS = {
     "solve": (["two-rooms"], "two-rooms.toml", True, 0),
     "check": (["two-rooms"], None, False, None),
     "export": (["figure-1", "--lp"], "figure-1.toml", True, None),
+    "schema": ([], None, False, None),
     "verify": (["strict-4"], "strict-4.toml", True, None),
     "recheck": ([str(PROOF)], "certificate.json", False, None),
     "claims": ([str(GOLDEN / "claims" / "own.py"), "--examples", "1"], "own.py", False, 0),
