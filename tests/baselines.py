@@ -78,7 +78,7 @@ def made(what):
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
         "folder": folder,
-        "side": lambda: certificate.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
+        "side": lambda: iirl.occupancy.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
     }[what]()
 
 
