@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -192,33 +193,43 @@ def test_no_folder_imports_anything_when_it_is_opened():
 # One door to solvers
 
 
+@cache
 def solving_classes():
     """The classes of this package with a method `solve`, which itself goes through the door."""
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
-                if "solve" in methods:
-                    yield node.name
+    return {
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        if any(isinstance(part, ast.FunctionDef) and part.name == "solve" for part in node.body)
+    }
+
+
+def calls_of(tree, *methods):
+    """The calls of methods by these names."""
+    for node in ast.walk(tree):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in methods:
+            yield node
 
 
 def doors(tree, known):
     """The calls of `solve` on what is neither linear algebra nor a known class."""
+    calls = list(calls_of(tree, "solve", "solve_via_data"))
+    if not calls:
+        return
     made = {
         ast.unparse(target): node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
     }
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
-            continue
+    for node in calls:
         on = node.func.value
         origin = made.get(ast.unparse(on), on)
         maker = ast.unparse(origin.func) if isinstance(origin, ast.Call) else ast.unparse(origin)
-        if node.func.attr == "solve_via_data":
-            yield ast.unparse(node)
-        if node.func.attr == "solve" and maker.split(".")[-1] not in {*known, "linalg", "splu"}:
+        known_maker = maker.split(".")[-1] in {*known, "linalg", "splu"}
+        if node.func.attr == "solve_via_data" or not known_maker:
             yield ast.unparse(node)
 
 
@@ -249,7 +260,7 @@ problem.solve(), cp.Problem(objective).solve(), model.problem.solve(), chain.sol
     ],
 )
 def test_programs_are_solved_in_one_place(name):
-    assert list(doors(TREES[name], set(solving_classes()))) == []
+    assert list(doors(TREES[name], solving_classes())) == []
 
 
 # Loading
