@@ -7,7 +7,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import uniform_policy
 from iirl_opt.learn.learner import Learner
-from iirl_opt.library import LEARNERS, make_learner
+from iirl_opt.library import LEARNERS, learn, make_learner, read_model
 from iirl_opt.library.learners import check_learner
 
 GAME, TRUTH = random_game(4, 2, 2, rng=3)
@@ -37,3 +37,13 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(name):
     for ask in (check_learner, lambda name: make_learner(name, GAME)):
         with pytest.raises(InvalidArgument, match=r"algorithm-1.*algorithm-4.*-fixed"):
             ask(name)
+
+
+@pytest.mark.parametrize("name", ["algorithm-1", "active", "max-margin-fixed", "algorithm-4"])
+def test_a_model_file_is_played_by_each_kind_of_learner(name):
+    run = learn(read_model("two-rooms"), episodes=1, learner=name)
+    assert len(list(run)) == 1
+    assert run.quantities["final_regret"] >= 0
+    assert ("truth_feasible" in run.quantities) == (name in ("algorithm-1", "active"))
+    assert ("rows" in run.quantities) == (name != "algorithm-4")
+    assert ("beta" in run.quantities) == (name == "algorithm-4")

@@ -111,6 +111,8 @@ class LearningRun(EpisodesRun):
     @property
     def quantities(self) -> dict[str, float]:
         """The numbers so far, by the names of ``[[expect]]`` tables."""
+        from iirl_opt.learn.feasible_learner import FeasibleLearner
+
         game = self.problem.game
         influence = game.influence()
         found = {
@@ -124,9 +126,8 @@ class LearningRun(EpisodesRun):
         if self.episodes:
             learner = self.episodes[-1].learner
             found |= learner.facts()
-            known = getattr(learner, "known", None)
-            if known is not None:
-                found["truth_feasible"] = float(known.contains(self.truth))
+            if isinstance(learner, FeasibleLearner):
+                found["truth_feasible"] = float(learner.known.contains(self.truth))
         return found
 
     @property
