@@ -28,6 +28,7 @@ COMPILE = (
     "tests/bayesian/",
     "tests/experiments/test_posterior_figures.py",
     "tests/library/test_learn_bayesian.py",
+    "tests/test_arguments.py::test_a_wrong_argument_is_named_or_has_a_meaning[sampl",
 )
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -53,8 +54,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return "compiled" if file.startswith(COMPILE) else file
+            return "compiled" if nodeid.startswith(COMPILE) else nodeid.partition("::")[0]
 
     return ByFile(config, log)
 
