@@ -3,7 +3,7 @@
 A method is a small frozen object with `plan(problem)`; each holds its own options:
 
 ============================  =====================================================================
-`Automatic`                   the two lines below, as they fit
+`Automatic`                   one of the next four, as it fits
 `JointOptimum`                Lemma 2, by policy iteration: exact
 `ValueIteration`              Algorithms 2 and 3: a heuristic
 `BranchAndBound`              exact among deterministic commitments, for followers with bounds
@@ -64,8 +64,9 @@ def commit(
     Parameters
     ----------
     reward : of both agents, shape (S,) or (S, A, B).
-    follower : `OptimalFollower` by default. Forbidden actions, a follower with a reward or a tie
-        rule of the leader's view: make the `CommitmentProblem`, and let a method plan for it.
+    follower : `OptimalFollower` by default. All else that a question has (forbidden actions, a
+        reward of the follower's own, ties in the leader's favour) belongs to a
+        `CommitmentProblem`, for which a method plans.
     exact : search the deterministic commitments to the end. Without it, and unless the problem is
         one of Lemma 2, the answer is a heuristic.
     by : the method; `Automatic` by default.

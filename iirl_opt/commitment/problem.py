@@ -72,7 +72,7 @@ class CommitmentProblem:
 
     Parameters
     ----------
-    game : the game.
+    game : the game; values count from its start distribution (see `TwoAgentMDP.starting_at`).
     reward : the leader's, shape (S,) or (S, A, B).
     follower : the response model.
     follower_reward : what the follower maximises, shape (S,) or (S, A, B); the leader's by default.
