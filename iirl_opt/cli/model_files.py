@@ -35,7 +35,7 @@ def show(
     document = {**head("show", problem, seed=seed), **facts}
     printer.give(document)
     printer.say(f"{problem.title}\n  {problem.source}\n")
-    for name, value in _rows(problem, facts).items():
+    for name, value in _in_words(problem, facts).items():
         printer.say(f"  {name:<12} {value}")
     if problem.grid is not None:
         printer.say(f"\n{problem.grid.render()}")
@@ -71,7 +71,7 @@ def _facts(problem: ModelProblem) -> dict[str, Any]:
     }
 
 
-def _rows(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
+def _in_words(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
     """Return the facts in words, for people."""
     game, reward = problem.game, facts["reward"]
     return {

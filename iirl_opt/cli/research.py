@@ -124,7 +124,8 @@ def compare(
 ) -> int:
     """Let several learners learn on a game file of yours, and compare what they lose."""
     from iirl_opt import library
-    from iirl_opt.experiments.learning import FIGURE_3, compare_cells, compare_runs
+    from iirl_opt.experiments.comparison import compare_cells, compare_runs
+    from iirl_opt.experiments.learning import FIGURE_3
 
     path = library.find_model(file)
     problem = library.read_model(path)

@@ -17,7 +17,7 @@ policy that `Approximation.policy` has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,11 @@ from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.sweep import Cell, Result, summarise
+from iirl_opt.experiments.games import game_of
+from iirl_opt.experiments.sweep import Cell, CellResult, summarise
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower
-from iirl_opt.game.generate import random_game
-from iirl_opt.game.mazes import maze_maker
-from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.game.mdp import MDP
 from iirl_opt.game.optimum import modified_policy_iteration
 
 __all__ = ["FIGURE_6", "FIGURE_7", "compute", "judge", "summarise_values"]
@@ -59,7 +58,7 @@ AGREE = 1e-9
 NOISE = 0.05
 
 
-def _plan(figure: int, method: str, scale: str, seed: int) -> list[Cell]:
+def _cells_of_commitments(figure: int, method: str, scale: str, seed: int) -> list[Cell]:
     """Return the cells: Maze-Maker, random games and small random games at every level."""
     (size, runs), (small, small_runs) = SCALES[scale]
     games: list[tuple[str, int, dict[str, Any]]] = [("maze-maker", 0, {})]
@@ -79,7 +78,7 @@ def compute(cell: Cell) -> dict[str, Any]:
     `algorithm` is the plain iteration's, `returned` the better of it and `joint`, the joint
     policy's part; `best` is the best deterministic one's, None where it is not known.
     """
-    game, reward = _game(cell.game, cell.seed, tuple(cell.parameters.get("size", ())))
+    game, reward = game_of(cell)
     level = float(cell.parameters[LEVELS[cell.method][0]])
     boltzmann = cell.method == "boltzmann"
     follower = BoltzmannFollower(level) if boltzmann else EpsilonGreedyFollower(level)
@@ -113,16 +112,7 @@ def best_value(problem: CommitmentProblem) -> float | None:
     return None
 
 
-@lru_cache(maxsize=4)
-def _game(name: str, seed: int, size: tuple[int, ...]) -> tuple[TwoAgentMDP, Array]:
-    if name == "maze-maker":
-        maze = maze_maker()
-        return maze.game, maze.reward
-    n_states, n_leader, n_follower = size
-    return random_game(n_states, n_leader, n_follower, seed)
-
-
-def _panels(results: Sequence[Result]) -> Iterator[tuple[str, Array, dict[str, Array]]]:
+def _panels(results: Sequence[CellResult]) -> Iterator[tuple[str, Array, dict[str, Array]]]:
     """Yield the name of each game family, its levels (L,), and values (runs, L) by commitment."""
     for name in dict.fromkeys(result.cell.game for result in results):
         own = [result for result in results if result.cell.game == name]
@@ -142,7 +132,7 @@ def _advantage(values: Mapping[str, Array]) -> Array:
     return np.divide(gain, scale, out=np.zeros_like(gain), where=scale > 0)
 
 
-def summarise_values(results: Sequence[Result]) -> dict[str, Any]:
+def summarise_values(results: Sequence[CellResult]) -> dict[str, Any]:
     """Return, for each game family, levels and the mean and interval of each commitment's value."""
     method = results[0].cell.method
     return {
@@ -160,7 +150,7 @@ def summarise_values(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[Result]) -> list[Statement]:
+def judge(results: Sequence[CellResult]) -> list[Statement]:
     """Return what the paper says of its figures 6 and 7, decided on these results.
 
     **Source** paper, appendix C: the algorithm outperforms, its advantage is the larger the less
@@ -284,7 +274,7 @@ def _figure(number: int, method: str, title: str) -> Figure:
         number=number,
         title=title,
         source="paper, appendix C; small games and the best commitment are ours",
-        scales={scale: partial(_plan, number, method, scale) for scale in SCALES},
+        scales={scale: partial(_cells_of_commitments, number, method, scale) for scale in SCALES},
         compute=compute,
         summarise=summarise_values,
         judge=judge,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.experiments.sweep import Cell, Computation, Result, Sweep, run_cells
+from iirl_opt.experiments.sweep import Cell, CellResult, Computation, Sweep, run_cells
 from iirl_opt.experiments.versions import versions
 
 __all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure"]
@@ -59,8 +59,8 @@ class Figure:
     source: str
     scales: Mapping[str, Callable[[int], list[Cell]]]
     compute: Computation
-    summarise: Callable[[Sequence[Result]], dict[str, Any]]
-    judge: Callable[[Sequence[Result]], list[Statement]]
+    summarise: Callable[[Sequence[CellResult]], dict[str, Any]]
+    judge: Callable[[Sequence[CellResult]], list[Statement]]
     draw: Callable[[Mapping[str, Any], Path], Path]
 
     def cells(self, scale: str, seed: int) -> list[Cell]:
@@ -118,7 +118,7 @@ def run_figure(
     return document(results, facts)
 
 
-def document(results: Sequence[Result], facts: Mapping[str, Any]) -> dict[str, Any]:
+def document(results: Sequence[CellResult], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts and the values of all cells as one JSON-able document."""
     cells = [{**asdict(result.cell), "values": result.values} for result in results]
     return {**facts, "cells": cells}

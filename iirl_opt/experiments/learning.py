@@ -1,4 +1,4 @@
-"""Figure 3 and comparisons: the regret of learners that see whole optimal responses.
+"""Figure 3: the regret of learners that see whole optimal responses.
 
 A cell is one run of one learner on one game against an optimal follower, or the one that a model
 file states. All learners of a run begin with the same commitment, drawn by its seed. The *regret*
@@ -14,28 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.experiments.figure import Figure, Statement, document
-from iirl_opt.experiments.sweep import Cell, Result, Sweep, run_cells, summarise
-from iirl_opt.experiments.versions import versions
+from iirl_opt.experiments.figure import Figure, Statement
+from iirl_opt.experiments.games import GAMES, game_of
+from iirl_opt.experiments.sweep import Cell, CellResult, summarise
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.follower.protocols import Follower
-from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import grid_game
-from iirl_opt.game.mazes import maze_maker
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.learn.episodes import interact
-from iirl_opt.library.learners import check_learner, make_learner
+from iirl_opt.library.learners import make_learner
+
+if TYPE_CHECKING:
+    from iirl_opt.library import ModelProblem
 
 __all__ = [
     "FIGURE_3",
-    "compare_cells",
-    "compare_runs",
     "compute",
     "draw_regrets",
     "summarise_regrets",
@@ -50,7 +48,6 @@ NAMES = {
     "active": "active learner",
     "max-margin-fixed": "maximum margin, fixed environment",
 }
-SMALL_MAZE = ".....\n.1...\n..S..\n...2.\n....."
 
 # For each scale: the maze and its runs, the size of the random games and their number.
 SCALES: Mapping[str, tuple[str, int, tuple[int, int, int], int]] = {
@@ -61,78 +58,34 @@ SCALES: Mapping[str, tuple[str, int, tuple[int, int, int], int]] = {
 
 def compute(cell: Cell) -> dict[str, Any]:
     """Return the optimal value and the regret of each episode, as a share of it."""
-    game, truth, partner = _met(cell.game, cell.seed, _facts(cell.parameters))
+    game, truth, partner = _met(cell)
     seed = int(cell.parameters.get("run", cell.seed))
     n_states, n_actions, _ = game.shape
     first = random_deterministic_policy(n_states, n_actions, np.random.default_rng([seed, 0]))
     learner = make_learner(cell.method, game, seed=seed, first=first)
-    if partner is None:
-        partner = OptimalFollower(cell.parameters.get("ties", "first"), seed)
     episodes = list(interact(learner, truth, int(cell.parameters["episodes"]), follower=partner))
     best = episodes[0].best
     scale = abs(best) if best else 1.0
     return {"optimal_value": best, "regrets": [episode.regret / scale for episode in episodes]}
 
 
-def _facts(parameters: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(parameters.get("size", ())), parameters.get("concentration")
+def _met(cell: Cell) -> tuple[TwoAgentMDP, Array, Follower]:
+    """Return the game of a cell, its truth, and who answers; a model file has its own follower."""
+    if cell.game in GAMES:
+        seed = int(cell.parameters.get("run", cell.seed))
+        return *game_of(cell), OptimalFollower(cell.parameters.get("ties", "first"), seed)
+    problem = _read(cell.game)
+    return problem.game, problem.need_truth(), problem.follower or OptimalFollower("first")
 
 
-@lru_cache(maxsize=4)
-def _met(
-    name: str, seed: int, facts: tuple[Any, ...]
-) -> tuple[TwoAgentMDP, Array, Follower | None]:
-    """Return the game and the truth of a cell, and the follower of a model file."""
-    size, concentration = facts
-    if name == "random":
-        n_states, n_leader, n_follower = size
-        game, truth = random_game(n_states, n_leader, n_follower, seed, concentration=concentration)
-        return game, truth, None
-    if name == "small-maze":
-        maze = grid_game(SMALL_MAZE, discount="9/10", slip="1/5")
-        return maze.game, maze.reward, None
-    if name == "maze-maker":
-        maze = maze_maker()
-        return maze.game, maze.reward, None
+@lru_cache(maxsize=1)
+def _read(file: str) -> ModelProblem:
     from iirl_opt.library import read_model
 
-    problem = read_model(name)
-    return problem.game, problem.need_truth(), problem.follower
+    return read_model(file)
 
 
-def compare_cells(
-    file: str, learners: Sequence[str], *, episodes: int, runs: int, seed: int
-) -> list[Cell]:
-    """Return the cells that compare learners on a model file: runs differ in the first commitment.
-
-    Raises
-    ------
-    InvalidArgument
-        There is no such learner, or one is named twice.
-    """
-    _met(file, 0, ((), None))
-    for name in learners:
-        check_learner(name)
-    return [
-        Cell("compare", file, name, 0, {"run": seed + run, "episodes": episodes})
-        for run in range(runs)
-        for name in learners
-    ]
-
-
-def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
-    """Run the cells of `compare_cells` and return the document of the comparison, JSON-able.
-
-    Parameters
-    ----------
-    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
-    """
-    about = {"command": "compare", "file": Path(cells[0].game).name, "versions": versions()}
-    results = run_cells(cells, compute, about=about, **how)
-    return document(results, {**about, "summary": summarise_regrets(results)})
-
-
-def _plan(scale: str, seed: int) -> list[Cell]:
+def _cells_of_figure_3(scale: str, seed: int) -> list[Cell]:
     maze, maze_runs, size, games = SCALES[scale]
     runs: list[tuple[str, int, dict[str, Any]]] = [
         (maze, 0, {"run": seed + i}) for i in range(maze_runs)
@@ -145,7 +98,7 @@ def _plan(scale: str, seed: int) -> list[Cell]:
     ]
 
 
-def _curves(results: Sequence[Result]) -> Iterator[tuple[str, dict[str, Array]]]:
+def _curves(results: Sequence[CellResult]) -> Iterator[tuple[str, dict[str, Array]]]:
     """Yield the name of each game family and the regrets (runs, T) of each learner."""
     for name in dict.fromkeys(result.cell.game for result in results):
         own = [result for result in results if result.cell.game == name]
@@ -163,7 +116,7 @@ def late(regrets: Array) -> Array:
     return np.asarray(regrets[:, -max(1, regrets.shape[1] // 3) :].mean(axis=1))
 
 
-def summarise_regrets(results: Sequence[Result]) -> dict[str, Any]:
+def summarise_regrets(results: Sequence[CellResult]) -> dict[str, Any]:
     """Return mean and interval of each learner's regret by episode, in all and late."""
     return {
         "panels": {
@@ -180,7 +133,7 @@ def summarise_regrets(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[Result]) -> list[Statement]:
+def judge(results: Sequence[CellResult]) -> list[Statement]:
     """Return what the paper says of its figure 3, and what we add, decided on these results.
 
     **Source** paper, Section 6: the regret of Algorithm 1 decreases notably, and after a few
@@ -262,7 +215,7 @@ FIGURE_3 = Figure(
     number=3,
     title="Optimal responses and full information: regret by episode",
     source="paper, Section 6; the active learner is ours",
-    scales={scale: partial(_plan, scale) for scale in SCALES},
+    scales={scale: partial(_cells_of_figure_3, scale) for scale in SCALES},
     compute=compute,
     summarise=summarise_regrets,
     judge=judge,

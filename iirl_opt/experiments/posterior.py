@@ -27,7 +27,7 @@ from iirl_opt.bayesian.priors import Known
 from iirl_opt.bayesian.proposals import Hamiltonian
 from iirl_opt.bayesian.sampler import sample
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.experiments.sweep import Cell, CellResult
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.mazes import introductory_game, introductory_mazes
 from iirl_opt.game.policy import deterministic_policy
@@ -51,7 +51,7 @@ WEIGHT = 10.0
 LEAPS = 8
 
 
-def _plan(scale: str, seed: int) -> list[Cell]:
+def _cells_of_figure_1(scale: str, seed: int) -> list[Cell]:
     chains, proposals, thin = SCALES[scale]
     facts = {"chains": chains, "proposals": proposals, "thin": thin}
     seen = {
@@ -104,7 +104,7 @@ def _answers(mazes: Sequence[int], weight: float) -> Evidence:
     return evidence
 
 
-def summarise_rewards(results: Sequence[Result]) -> dict[str, Any]:
+def summarise_rewards(results: Sequence[CellResult]) -> dict[str, Any]:
     """Return the truth, and the mean reward of each posterior with its distance and diagnostics."""
     return {
         "truth": results[0].values["truth"],
@@ -115,7 +115,7 @@ def summarise_rewards(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[Result]) -> list[Statement]:
+def judge(results: Sequence[CellResult]) -> list[Statement]:
     """Return what figure 1(b) shows, decided on these results.
 
     **Source** paper, Figure 1(b), for each maze; all three together, the control and R-hat are
@@ -178,7 +178,7 @@ FIGURE_1 = Figure(
         "mazes together; a policy counts as 10 observations of every state; chains move along "
         "gradients, for the authors' Dirichlet(r + 1) proposals are accepted in 0.1 % to 1 %"
     ),
-    scales={scale: partial(_plan, scale) for scale in SCALES},
+    scales={scale: partial(_cells_of_figure_1, scale) for scale in SCALES},
     compute=compute,
     summarise=summarise_rewards,
     judge=judge,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import NAMES, draw_regrets, late
-from iirl_opt.experiments.sweep import Cell, Result, summarise
+from iirl_opt.experiments.sweep import Cell, CellResult, summarise
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.generate import random_game
@@ -113,7 +113,7 @@ def _all_optimal(game: TwoAgentMDP, truth: Array, played: Sequence[Array]) -> bo
     )
 
 
-def _plan(scale: str, seed: int) -> list[Cell]:
+def _cells_of_proposition_1(scale: str, seed: int) -> list[Cell]:
     sizes, runs = SCALES[scale]
     plan: list[tuple[str, int, dict[str, Any]]] = [
         ("random", seed + i, {"size": [n_states, 2, 2]})
@@ -133,15 +133,15 @@ def _plan(scale: str, seed: int) -> list[Cell]:
     ]
 
 
-def _group(result: Result) -> str:
+def _group(result: CellResult) -> str:
     if result.cell.game != "random":
         return result.cell.game
     return HOLDS if result.values["holds"] else FAILS
 
 
-def _groups(results: Sequence[Result]) -> dict[str, dict[str, list[Result]]]:
+def _groups(results: Sequence[CellResult]) -> dict[str, dict[str, list[CellResult]]]:
     """Return the results by group of games and learner; groups without any are left out."""
-    groups: dict[str, dict[str, list[Result]]] = {}
+    groups: dict[str, dict[str, list[CellResult]]] = {}
     for group in (HOLDS, FAILS, *MIRRORED):
         for result in results:
             if _group(result) == group:
@@ -149,7 +149,7 @@ def _groups(results: Sequence[Result]) -> dict[str, dict[str, list[Result]]]:
     return groups
 
 
-def _regrets(results: Sequence[Result]) -> Array:
+def _regrets(results: Sequence[CellResult]) -> Array:
     """Return regrets (runs, T): of a run that was played under both truths their mean."""
     runs: dict[Any, list[Any]] = {}
     for result in results:
@@ -158,7 +158,7 @@ def _regrets(results: Sequence[Result]) -> Array:
     return np.array([np.mean(both, axis=0) for both in runs.values()])
 
 
-def summarise_runs(results: Sequence[Result]) -> dict[str, Any]:
+def summarise_runs(results: Sequence[CellResult]) -> dict[str, Any]:
     """Return regrets by group of games and learner, and how often the assumption holds by size."""
     random = [r for r in results if r.cell.game == "random" and r.cell.method == METHODS[0]]
     met: dict[str, dict[str, int]] = {}
@@ -183,7 +183,7 @@ def summarise_runs(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[Result]) -> list[Statement]:
+def judge(results: Sequence[CellResult]) -> list[Statement]:
     """Return what Proposition 1, repaired, says of these runs, and what it cannot say."""
     groups = _groups(results)
     statements = []
@@ -225,7 +225,7 @@ def judge(results: Sequence[Result]) -> list[Statement]:
     return statements
 
 
-def _judge_floor(name: str, learners: Mapping[str, Sequence[Result]]) -> Statement:
+def _judge_floor(name: str, learners: Mapping[str, Sequence[CellResult]]) -> Statement:
     """Decide that no learner undercuts the proved floor, in any episode, over both truths."""
     floors = {r.values["floor"] for own in learners.values() for r in own}
     means = {method: _regrets(own).mean(axis=0) for method, own in learners.items()}
@@ -243,7 +243,7 @@ PROPOSITION_1 = Figure(
     number=NAME,
     title="Proposition 1: where the regret vanishes, and where nothing can be learnt",
     source="paper, Proposition 1, its assumption repaired; the active learner and floors are ours",
-    scales={scale: partial(_plan, scale) for scale in SCALES},
+    scales={scale: partial(_cells_of_proposition_1, scale) for scale in SCALES},
     compute=compute,
     summarise=summarise_runs,
     judge=judge,

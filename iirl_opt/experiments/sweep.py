@@ -34,7 +34,7 @@ from scipy.stats import t as student
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import Journal
 
-__all__ = ["Cell", "Computation", "Result", "Summary", "Sweep", "run_cells", "summarise"]
+__all__ = ["Cell", "CellResult", "Computation", "Summary", "Sweep", "run_cells", "summarise"]
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ Computation = Callable[[Cell], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Result:
+class CellResult:
     """A finished cell: its numbers, as they come back from JSON, and the seconds it took."""
 
     cell: Cell
@@ -141,7 +141,7 @@ class Sweep(TypedDict, total=False):
     jobs: int
     checkpoint: Path | None
     resume: bool
-    progress: Callable[[Result], object] | None
+    progress: Callable[[CellResult], object] | None
 
 
 def run_cells(
@@ -152,8 +152,8 @@ def run_cells(
     checkpoint: Path | None = None,
     about: Mapping[str, Any] | None = None,
     resume: bool = False,
-    progress: Callable[[Result], object] | None = None,
-) -> list[Result]:
+    progress: Callable[[CellResult], object] | None = None,
+) -> list[CellResult]:
     """Compute all cells and return their results, in the order of the cells.
 
     A script that calls this needs the usual ``if __name__ == "__main__"``: the workers import it.
@@ -191,10 +191,10 @@ def run_cells(
         raise InvalidArgument("resume", "is set without a checkpoint", "a file to resume from")
     name = f"{compute.__module__}.{compute.__qualname__}"
     head = {"format": CHECKPOINT_FORMAT, "compute": name, **(about or {})}
-    found: dict[str, Result] = {}
+    found: dict[str, CellResult] = {}
     with ExitStack() as open_now:
         journal: Journal | None = None
-        done: list[Result] = []
+        done: list[CellResult] = []
         if checkpoint is not None:
             journal = open_now.enter_context(Journal(checkpoint, resume=resume))
             done = list(_finished(checkpoint, journal.lines, head))
@@ -210,7 +210,7 @@ def run_cells(
     return [found[key] for key in keys]
 
 
-def _kept(lines: Iterable[str], journal: Journal | None) -> Iterator[Result]:
+def _kept(lines: Iterable[str], journal: Journal | None) -> Iterator[CellResult]:
     """Write each line to the checkpoint before its result is passed on."""
     for line in lines:
         if journal is not None:
@@ -274,7 +274,7 @@ def _single_threaded() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _finished(path: Path, lines: Sequence[bytes], head: Mapping[str, Any]) -> Iterator[Result]:
+def _finished(path: Path, lines: Sequence[bytes], head: Mapping[str, Any]) -> Iterator[CellResult]:
     """Yield the finished cells of a checkpoint; refuse one of something else by what differs."""
     for number, line in enumerate(lines, start=1):
         record = _parse(path, number, line)
@@ -305,8 +305,8 @@ def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
     return record
 
 
-def _result(record: Mapping[str, Any]) -> Result:
-    return Result(Cell(**record["cell"]), record["values"], record["seconds"])
+def _result(record: Mapping[str, Any]) -> CellResult:
+    return CellResult(Cell(**record["cell"]), record["values"], record["seconds"])
 
 
 def _dump(value: object) -> str:

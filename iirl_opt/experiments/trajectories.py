@@ -13,7 +13,7 @@ regret may be negative.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,10 @@ from numpy.typing import NDArray
 
 from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
 from iirl_opt.experiments.figure import Figure, Statement
-from iirl_opt.experiments.learning import SMALL_MAZE, draw_regrets, late, summarise_regrets
-from iirl_opt.experiments.sweep import Cell, Result, Summary, summarise
+from iirl_opt.experiments.games import game_of
+from iirl_opt.experiments.learning import draw_regrets, late, summarise_regrets
+from iirl_opt.experiments.sweep import Cell, CellResult, Summary, summarise
 from iirl_opt.follower.boltzmann import BoltzmannFollower
-from iirl_opt.game.generate import random_game
-from iirl_opt.game.grid import grid_game
-from iirl_opt.game.mazes import maze_maker
-from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.episodes import interact
 
 __all__ = ["FIGURE_4", "compute", "judge"]
@@ -48,7 +45,7 @@ INTERACTIVE, FIXED = "algorithm-4", "algorithm-4-fixed"
 NAMES = {INTERACTIVE: "Algorithm 4", FIXED: "Bayesian IRL, fixed environment"}
 
 
-def _plan(scale: str, seed: int) -> list[Cell]:
+def _cells_of_figure_4(scale: str, seed: int) -> list[Cell]:
     """Return the cells; each run of random games has a game of its own."""
     maze, size, runs, episodes, proposals = SCALES[scale]
     games: dict[str, dict[str, Any]] = {maze: {}, "random": {"size": list(size)}}
@@ -68,7 +65,7 @@ def compute(cell: Cell) -> dict[str, Any]:
     goes on from episode to episode, trajectories of a random length of at least 2. Ours: every 25th
     proposal enters the means.
     """
-    game, truth = _game(cell.game, cell.seed, tuple(cell.parameters.get("size", ())))
+    game, truth = game_of(cell)
     learner = BayesianInteractiveIRL(
         game,
         seed=cell.seed,
@@ -88,17 +85,7 @@ def compute(cell: Cell) -> dict[str, Any]:
     return {"optimal_value": best, "regrets": [regret / best for regret, _ in lost.values()]}
 
 
-@lru_cache(maxsize=4)
-def _game(name: str, seed: int, size: tuple[int, ...]) -> tuple[TwoAgentMDP, Array]:
-    if name == "random":
-        n_states, n_leader, n_follower = size
-        return random_game(n_states, n_leader, n_follower, seed)
-    small = name == "small-maze"
-    maze = grid_game(SMALL_MAZE, discount="9/10", slip="1/5") if small else maze_maker()
-    return maze.game, maze.reward
-
-
-def _curves(results: Sequence[Result]) -> Iterator[tuple[str, Array, Array]]:
+def _curves(results: Sequence[CellResult]) -> Iterator[tuple[str, Array, Array]]:
     """Yield each game family, and the regrets (runs, T) of learner and baseline."""
     for game in dict.fromkeys(result.cell.game for result in results):
         one, fixed = (
@@ -108,7 +95,7 @@ def _curves(results: Sequence[Result]) -> Iterator[tuple[str, Array, Array]]:
         yield game, one, fixed
 
 
-def judge(results: Sequence[Result]) -> list[Statement]:
+def judge(results: Sequence[CellResult]) -> list[Statement]:
     """Return what the paper says of its figure 4, decided on the means of these runs.
 
     **Source** paper, Section 6: the learner improves with the episodes, and gains substantially
@@ -146,7 +133,7 @@ FIGURE_4 = Figure(
         "paper, Section 6 and appendix D; regret is against the better of Algorithm 2 under the "
         "true reward and the joint policy's part, a lower bound on the best commitment"
     ),
-    scales={scale: partial(_plan, scale) for scale in SCALES},
+    scales={scale: partial(_cells_of_figure_4, scale) for scale in SCALES},
     compute=compute,
     summarise=summarise_regrets,
     judge=judge,

@@ -12,7 +12,7 @@ import pytest
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.experiments.commitment import FIGURE_6, FIGURE_7, best_value, compute, judge
 from iirl_opt.experiments.figure import Figure
-from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.experiments.sweep import Cell, CellResult
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.follower.protocols import Follower
@@ -70,7 +70,7 @@ def test_a_cell_holds_what_the_commitments_earn() -> None:
 # Statements. The planted results meet all of them; each doctored one breaks the one it names.
 
 
-def planted(figure: Figure, change: Callable[[Cell, float], dict[str, float]]) -> list[Result]:
+def planted(figure: Figure, change: Callable[[Cell, float], dict[str, float]]) -> list[CellResult]:
     """Results whose advantage is half of 1 − (position of the level), changed where asked."""
     boltzmann = figure is FIGURE_6
     name, levels = ("beta", BETAS) if boltzmann else ("epsilon", EPSILONS)
@@ -86,7 +86,7 @@ def planted(figure: Figure, change: Callable[[Cell, float], dict[str, float]]) -
         joint = 1 + place
         values = {"algorithm": 2.0, "joint": joint, "best": 2.0} | change(cell, place)
         values.setdefault("returned", max(values["algorithm"], values["joint"]))
-        results.append(Result(cell, values, 0.0))
+        results.append(CellResult(cell, values, 0.0))
     return results
 
 

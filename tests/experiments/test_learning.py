@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.experiments.comparison import compare_cells, compare_runs
 from iirl_opt.experiments.learning import (
     FIGURE_3,
-    compare_cells,
-    compare_runs,
     compute,
     judge,
     summarise_regrets,
 )
-from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.experiments.sweep import Cell, CellResult
 from iirl_opt.learn.regrets import best_value
 from iirl_opt.library import LEARNERS, read_model
 
@@ -30,7 +29,7 @@ def test_every_learner_runs_and_begins_with_the_same_commitment(name):
 
 def results(curves):
     return [
-        Result(Cell(3, "random", method, seed), {"regrets": list(curve)}, 0.0)
+        CellResult(Cell(3, "random", method, seed), {"regrets": list(curve)}, 0.0)
         for method, curve in curves.items()
         for seed in range(2)
     ]
@@ -62,11 +61,16 @@ def test_a_comparison_is_the_same_every_time_and_shares_first_commitments():
     assert regrets["algorithm-1", 1] == regrets["active", 1]
 
 
-def test_what_is_unknown_is_refused_by_name():
+def test_a_learner_that_is_unknown_is_refused_by_name():
     with pytest.raises(InvalidArgument, match=r"learner is 'best'.*algorithm-1"):
         compare_cells("two-rooms", ["best"], episodes=1, runs=1, seed=0)
-    with pytest.raises(FileProblem):
-        compare_cells("nowhere", ["active"], episodes=1, runs=1, seed=0)
+    with pytest.raises(InvalidArgument, match=r"active.* twice"):
+        compare_runs(compare_cells("two-rooms", ["active"] * 2, episodes=1, runs=1, seed=0))
+
+
+def test_a_file_that_is_not_there_is_refused():
+    with pytest.raises(FileProblem, match="nowhere"):
+        compute(Cell("compare", "nowhere", "active", 0, {"episodes": 1}))
 
 
 @pytest.mark.parametrize("scale", ["small", "paper"])

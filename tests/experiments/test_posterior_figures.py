@@ -12,7 +12,7 @@ from iirl_opt.bayesian import engine
 from iirl_opt.errors import MissingExtra
 from iirl_opt.experiments import posterior, trajectories
 from iirl_opt.experiments.posterior import ALONE, CONTROL, ENVIRONMENTS, FIGURE_1, TOGETHER
-from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.experiments.sweep import Cell, CellResult
 from iirl_opt.experiments.trajectories import FIGURE_4, FIXED, INTERACTIVE
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
@@ -99,7 +99,7 @@ def test_a_posterior_is_the_same_without_compiled_code(monkeypatch: pytest.Monke
     )
 
 
-def posteriors(change: Mapping[str, Mapping[str, Any]] | None = None) -> list[Result]:
+def posteriors(change: Mapping[str, Mapping[str, Any]] | None = None) -> list[CellResult]:
     """Results in which the goal has half of the reward, and three quarters with all mazes."""
     results = []
     for cell in FIGURE_1.cells("small", 0):
@@ -113,11 +113,11 @@ def posteriors(change: Mapping[str, Mapping[str, Any]] | None = None) -> list[Re
             "ess_bulk": 1000.0,
             "ess_tail": 900.0,
         }
-        results.append(Result(cell, values | dict((change or {}).get(cell.method, {})), 0.0))
+        results.append(CellResult(cell, values | dict((change or {}).get(cell.method, {})), 0.0))
     return results
 
 
-def broken(results: list[Result]) -> list[str]:
+def broken(results: list[CellResult]) -> list[str]:
     return [statement.text for statement in posterior.judge(results) if not statement.holds]
 
 
@@ -229,9 +229,9 @@ def test_regrets_are_the_same_without_compiled_code(
 FALLING, FLAT = np.linspace(1, 0.01, 9), np.full(9, 0.5)
 
 
-def runs(curves: Mapping[str, np.ndarray]) -> list[Result]:
+def runs(curves: Mapping[str, np.ndarray]) -> list[CellResult]:
     return [
-        Result(Cell(4, game, method, seed), {"regrets": list(curve + 0.001 * seed)}, 0.0)
+        CellResult(Cell(4, game, method, seed), {"regrets": list(curve + 0.001 * seed)}, 0.0)
         for game in ("small-maze", "random")
         for method, curve in curves.items()
         for seed in range(3)

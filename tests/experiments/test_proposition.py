@@ -11,7 +11,7 @@ from iirl_opt.experiments.proposition import (
     judge,
     summarise_runs,
 )
-from iirl_opt.experiments.sweep import Cell, Result
+from iirl_opt.experiments.sweep import Cell, CellResult
 
 
 def cell(game, method, seed=0, **facts):
@@ -67,12 +67,12 @@ def results(*, holds=0.0, fails=0.1, floor=0.075, lucky=0.0, proved=True):
         }
         poor = {**good, "holds": False, "most_bad": None, "regrets": [fails] * 60}
         poor |= {"bad": 60, "last_bad": 60 if fails else 0, "optimal_late": not fails}
-        found.append(Result(cell("random", method, 0, size=[2, 2, 2]), good, 0.0))
-        found.append(Result(cell("random", method, 1, size=[3, 2, 2]), poor, 0.0))
+        found.append(CellResult(cell("random", method, 0, size=[2, 2, 2]), good, 0.0))
+        found.append(CellResult(cell("random", method, 1, size=[3, 2, 2]), poor, 0.0))
         for mirrored, regret in ((False, lucky), (True, 0.15)):
             values = {**poor, "floor": floor, "regrets": [regret] * 60}
             where = cell("same-answer", method, run=0, mirrored=mirrored)
-            found.append(Result(where, values, 0.0))
+            found.append(CellResult(where, values, 0.0))
     return found
 
 

@@ -17,7 +17,7 @@ from commands import LONGEST, start
 from scipy import stats
 
 from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.experiments.sweep import Cell, Result, run_cells, summarise
+from iirl_opt.experiments.sweep import Cell, CellResult, run_cells, summarise
 
 CELLS = [Cell("test", "none", "draw", seed, {"n": n}) for seed in (0, 1) for n in (1, 2, 3)]
 ABOUT = {"scale": "tiny", "versions": {"a": "1"}}
@@ -42,25 +42,27 @@ def count_of_calls(cell: Cell) -> dict[str, Any]:
     return {"seed": cell.seed}
 
 
-def values(results: list[Result]) -> list[Any]:
+def values(results: list[CellResult]) -> list[Any]:
     return [(result.cell, result.values) for result in results]
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Result], str]:
+def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[CellResult], str]:
     path = tmp_path_factory.mktemp("straight") / "cells.jsonl"
     results = run_cells(CELLS, draw, checkpoint=path, about=ABOUT)
     return results, path.read_text()
 
 
-def test_results_depend_on_neither_order_nor_processes(straight: tuple[list[Result], str]) -> None:
+def test_results_depend_on_neither_order_nor_processes(
+    straight: tuple[list[CellResult], str],
+) -> None:
     backwards = run_cells(CELLS[::-1], draw, jobs=2)
     assert values(backwards[::-1]) == values(straight[0])
     assert [result.cell for result in backwards] == CELLS[::-1]
 
 
 def test_every_worker_has_one_thread_and_the_caller_keeps_its_own(
-    straight: tuple[list[Result], str], monkeypatch: pytest.MonkeyPatch
+    straight: tuple[list[CellResult], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert {result.values["threads"] for result in straight[0]} == {"1"}
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
@@ -83,13 +85,13 @@ def test_cells_have_randomness_of_their_own() -> None:
 @pytest.mark.parametrize("torn", [b"", b'{"cell": {"fig'])
 @pytest.mark.parametrize("kept", [0, 3, 6])
 def test_a_crash_loses_nothing_that_was_written(
-    straight: tuple[list[Result], str], tmp_path: Path, kept: int, torn: bytes
+    straight: tuple[list[CellResult], str], tmp_path: Path, kept: int, torn: bytes
 ) -> None:
     results, text = straight
     whole = b"".join(text.encode().splitlines(keepends=True)[: 1 + kept])
     path = tmp_path / "cells.jsonl"
     path.write_bytes(whole + torn)
-    seen: list[Result] = []
+    seen: list[CellResult] = []
     again = run_cells(CELLS, draw, checkpoint=path, about=ABOUT, resume=True, progress=seen.append)
     assert values(again) == values(results)
     assert values(seen) == values(results)
@@ -118,7 +120,7 @@ def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused_by_name(
-    straight: tuple[list[Result], str], tmp_path: Path, about: dict[str, Any], message: str
+    straight: tuple[list[CellResult], str], tmp_path: Path, about: dict[str, Any], message: str
 ) -> None:
     path = tmp_path / "cells.jsonl"
     path.write_text(straight[1] + "torn")
@@ -128,7 +130,7 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(
 
 
 def test_a_checkpoint_of_another_computation_or_form_is_refused(
-    straight: tuple[list[Result], str], tmp_path: Path
+    straight: tuple[list[CellResult], str], tmp_path: Path
 ) -> None:
     path = tmp_path / "cells.jsonl"
     path.write_text(straight[1])
@@ -151,7 +153,7 @@ def test_a_failure_is_raised_and_what_was_finished_is_kept(tmp_path: Path) -> No
 def test_what_progress_raises_ends_the_sweep(tmp_path: Path) -> None:
     path = tmp_path / "cells.jsonl"
 
-    def interrupt(result: Result) -> None:
+    def interrupt(result: CellResult) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -1,0 +1,54 @@
+"""Comparisons: several learners on a game file of the user's, run for run from one beginning.
+
+A cell is one run of one learner, computed as in Figure 3; the follower is that of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from iirl_opt.experiments.figure import document
+from iirl_opt.experiments.learning import compute, summarise_regrets
+from iirl_opt.experiments.sweep import Cell, Sweep, run_cells
+from iirl_opt.experiments.versions import versions
+from iirl_opt.library.learners import check_learner
+
+__all__ = ["compare_cells", "compare_runs"]
+
+
+def compare_cells(
+    file: str, learners: Sequence[str], *, episodes: int, runs: int, seed: int
+) -> list[Cell]:
+    """Return the cells that compare learners on a model file: runs differ in the first commitment.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such learner.
+    """
+    for name in learners:
+        check_learner(name)
+    return [
+        Cell("compare", file, name, 0, {"run": seed + run, "episodes": episodes})
+        for run in range(runs)
+        for name in learners
+    ]
+
+
+def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
+    """Run the cells of `compare_cells` and return the document of the comparison, JSON-able.
+
+    Parameters
+    ----------
+    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
+
+    Raises
+    ------
+    InvalidArgument
+        A learner is named twice.
+    """
+    about = {"command": "compare", "file": Path(cells[0].game).name, "versions": versions()}
+    results = run_cells(cells, compute, about=about, **how)
+    return document(results, {**about, "summary": summarise_regrets(results)})
