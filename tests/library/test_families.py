@@ -177,3 +177,7 @@ def test_a_learner_stands_in_the_file_or_in_its_place(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"active"', '"actve"'))
     with pytest.raises(FileProblem, match=r"question\.learner: learner is 'actve'"):
         library.read_model(path)
+    joint = path.read_text().replace('"actve"', '"active"\nrewards = "joint"')
+    path.write_text(joint)
+    with pytest.raises(FileProblem, match=r"question\.learner: .* which learns rewards by state"):
+        library.learn(library.read_model(path))

@@ -19,7 +19,6 @@ from iirl_opt.library.schema import PolicyTable
 
 if TYPE_CHECKING:
     from iirl_opt.commitment import Commitment
-    from iirl_opt.learn import Learner
 
 __all__ = ["LearningQuestion", "LearningRun"]
 
@@ -44,13 +43,20 @@ class LearningQuestion(RunQuestion, tag="learning"):
 
     def learn(self, problem: ModelProblem, **given: Any) -> LearningRun:
         """Return the run; `episodes`, `seed` and `learner` may replace the file's own."""
-        problem.need_truth()
         known = ("episodes", "seed", "learner")
-        return LearningRun(problem, self, numbers_given(problem, given, *known))
+        try:
+            return LearningRun(problem, self, numbers_given(problem, given, *known))
+        except InvalidArgument as error:
+            raise FileProblem(problem.path, str(error), key="question.learner") from error
 
 
 class LearningRun(EpisodesRun):
-    """A learner plays the episodes of a file, from before the first one on."""
+    """A learner plays the episodes of a file, from before the first one on.
+
+    Attributes
+    ----------
+    learner : as it is before the first episode.
+    """
 
     main_picture = "regret.png"
 
@@ -62,14 +68,10 @@ class LearningRun(EpisodesRun):
         self.truth = problem.need_truth()
         self.seed = int(given.get("seed", question.seed))
         stated = question.rewards
-        self.joint = stated == "joint" or (stated is None and self.truth.ndim == 3)
-
-    @cached_property
-    def learner(self) -> Learner:
-        """The learner before the first episode."""
-        name = str(self.given.get("learner", self.question.learner))
-        game, first = self.problem.game, self.problem.policy
-        return make_learner(name, game, seed=self.seed, first=first, joint=self.joint)
+        joint = stated == "joint" or (stated is None and self.truth.ndim == 3)
+        name = str(given.get("learner", question.learner))
+        first = problem.policy
+        self.learner = make_learner(name, problem.game, seed=self.seed, first=first, joint=joint)
 
     @property
     def total(self) -> int:
