@@ -28,6 +28,7 @@ COMPILE = (
     "tests/bayesian/",
     "tests/experiments/test_posterior_figures.py",
     "tests/library/test_learn_bayesian.py",
+    "tests/library/test_models.py",
     "tests/test_arguments.py::test_a_wrong_argument_is_named_or_has_a_meaning[sampl",
 )
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,31 +14,13 @@ import numpy as np
 import pytest
 from commands import LONGEST, start
 from scipy import stats
+from sweep_cells import count_of_calls, draw, fail_at_two
 
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.experiments.sweep import Cell, CellResult, run_cells, summarise
 
 CELLS = [Cell("test", "none", "draw", seed, {"n": n}) for seed in (0, 1) for n in (1, 2, 3)]
 ABOUT = {"scale": "tiny", "versions": {"a": "1"}}
-
-
-def draw(cell: Cell) -> dict[str, Any]:
-    """Return numbers that depend on the cell alone, and how many threads it may use."""
-    threads = os.environ.get("OPENBLAS_NUM_THREADS")
-    return {"x": cell.rng().random(cell.parameters["n"]).tolist(), "threads": threads}
-
-
-def fail_at_two(cell: Cell) -> Mapping[str, Any]:
-    """Fail as a library function does."""
-    if cell.parameters["n"] == 2:
-        raise InvalidArgument("n", "is 2", "anything else", 2)
-    return draw(cell)
-
-
-def count_of_calls(cell: Cell) -> dict[str, Any]:
-    """Leave a trace of each call in the folder that the cell names."""
-    Path(cell.parameters["folder"], f"{cell.seed}-{os.getpid()}").touch()
-    return {"seed": cell.seed}
 
 
 def values(results: list[CellResult]) -> list[Any]:
@@ -210,18 +191,12 @@ def test_no_runs_and_no_confidence_are_refused(runs: object, confidence: float) 
         summarise(runs, confidence)
 
 
-def wait(cell: Cell) -> dict[str, Any]:
-    """Say who computes, and take longer than anybody waits."""
-    Path(cell.parameters["folder"], str(os.getpid())).touch()
-    time.sleep(600)
-    return {}
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_worker_outlives_its_parent(how: signal.Signals, tmp_path: Path) -> None:
     code = (
-        "from test_sweep import *\n"
+        "from sweep_cells import *\n"
+        "from iirl_opt.experiments.sweep import run_cells\n"
         "if __name__ == '__main__':\n"
         f"    folder = {str(tmp_path)!r}\n"
         "    cells = [Cell('test', 'none', 'wait', i, {'folder': folder}) for i in range(3)]\n"
@@ -229,7 +204,7 @@ def test_no_worker_outlives_its_parent(how: signal.Signals, tmp_path: Path) -> N
     )
     script = tmp_path / "script.py"
     script.write_text(code)
-    folders = (Path(__file__).parent, Path(__file__).parents[1])
+    folders = (Path(__file__).parents[1],)
     paths = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
     options = {"env": {"PYTHONPATH": os.pathsep.join(paths)}, "stderr": subprocess.DEVNULL}
     with start([sys.executable, script], **options) as parent:
