@@ -38,15 +38,15 @@ from .regret import (
     RegretBound as RegretBound,
 )
 from .regret import (
-    WorstRegret as WorstRegret,
-)
-from .regret import (
     certified as certified,
 )
 from .regret import (
     regret_bound as regret_bound,
 )
-from .regret import (
+from .regret_program import (
+    WorstRegret as WorstRegret,
+)
+from .regret_program import (
     worst_regret as worst_regret,
 )
 from .response_proof import (

@@ -98,7 +98,7 @@ class Explanation:
 
         **Cost** one LP.
         """
-        r, rows = _rows(self.seen, self.policies, self.margin / 10)
+        r, rows = _margin_rows(self.seen, self.policies, self.margin / 10)
         direction = rng.standard_normal(self.reward.size)
         solved = solve(cp.Problem(cp.Maximize(direction @ r), rows), throw=False)
         if solved.value is None or r.value is None:
@@ -154,7 +154,7 @@ def _least(seen: Sequence[Seen]) -> float:
 
 def _with_policies(seen: tuple[Seen, ...], policies: NDArray[np.int64]) -> Explanation | None:
     margin = cp.Variable(name="margin")
-    r, rows = _rows(seen, policies, margin)
+    r, rows = _margin_rows(seen, policies, margin)
     solved = solve(cp.Problem(cp.Maximize(margin), rows), throw=False)
     if solved.value is None or solved.value <= _least(seen):
         return None
@@ -166,7 +166,7 @@ def _decide(seen: tuple[Seen, ...]) -> NDArray[np.int64] | None:
     """Return the policies of the largest margin of all, or None if that is none."""
     margin = cp.Variable(name="margin")
     chosen: list[cp.Variable | None] = []
-    _, rows = _rows(seen, None, margin, chosen)
+    _, rows = _margin_rows(seen, None, margin, chosen)
     solved = solve(cp.Problem(cp.Maximize(margin), rows), HiGHS(time_limit=SECONDS), throw=False)
     if solved.status.name == "LIMIT":
         raise LimitReached(solved)
@@ -180,7 +180,7 @@ def _decide(seen: tuple[Seen, ...]) -> NDArray[np.int64] | None:
     return policies
 
 
-def _rows(
+def _margin_rows(
     seen: Sequence[Seen],
     policies: NDArray[np.int64] | None,
     margin: cp.Expression | float,
@@ -189,14 +189,17 @@ def _rows(
     """Return the reward and the rows of the module; without policies their indicators as well."""
     n_states, n_actions = seen[0].mdp.shape
     r = cp.Variable(n_states, name="r")
-    rows: list[cp.Constraint] = [r >= margin, cp.sum(r) == 1]
+    rows: list[cp.Constraint] = [
+        (r >= margin).set_label("rewards"),
+        (cp.sum(r) == 1).set_label("simplex sum"),
+    ]
     on_r: Any = sp.csr_array(np.ones((n_actions, 1)))
     on_r = sp.csr_array(sp.kron(sp.eye_array(n_states), on_r))
     for e, each in enumerate(seen):
         gamma = float(each.mdp.discount)
         v = cp.Variable(n_states, name=f"V[{e}]")
         on_v = sp.csr_array(on_r - gamma * sp.csr_array(each.mdp.matrix))
-        slack = on_v @ v - on_r @ r
+        gap = on_v @ v - on_r @ r
         known = np.zeros((n_states, n_actions), dtype=bool)
         told = np.asarray(each.played.any(axis=1))
         known[np.arange(n_states), each.played.argmax(axis=1)] = told | each.same.all(axis=1)
@@ -204,17 +207,18 @@ def _rows(
         if policies is not None:
             known[np.flatnonzero(free), policies[e][free]] = True
         others = (told[:, None] & ~each.same).ravel()
-        rows += [slack[np.flatnonzero(known)] == 0]
+        rows.append((gap[np.flatnonzero(known)] == 0).set_label(f"known[{e}]"))
         if others.any():
-            rows += [slack[np.flatnonzero(others)] >= margin]
+            rows.append((gap[np.flatnonzero(others)] >= margin).set_label(f"margin[{e}]"))
         if free.any():
             elsewhere = np.flatnonzero(np.repeat(free, n_actions))
-            rows += [slack[elsewhere] >= 0]
+            rows.append((gap[elsewhere] >= 0).set_label(f"elsewhere[{e}]"))
             if policies is None:
                 choice = cp.Variable(elsewhere.size, boolean=True, name=f"best[{e}]")
                 each_state = sp.kron(sp.eye_array(int(free.sum())), np.ones((1, n_actions)))
-                rows += [slack[elsewhere] <= (1 - choice) / (1 - gamma)]
-                rows += [sp.csr_array(each_state) @ choice >= 1]
+                best = gap[elsewhere] <= (1 - choice) / (1 - gamma)
+                some = sp.csr_array(each_state) @ choice >= 1
+                rows += [best.set_label(f"best[{e}]"), some.set_label(f"some best[{e}]")]
         if chosen is not None:
             chosen.append(choice if free.any() else None)
     return r, rows

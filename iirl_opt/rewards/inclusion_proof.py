@@ -241,7 +241,7 @@ def _multipliers(
             allowed = f"{len(halfspaces)} arrays of shape {shape}"
             raise InvalidArgument("multipliers", f"are {len(given)} of {sizes}", allowed, sizes)
     episodes = [ExactEpisode(instance, a, b) for a, b in zip(pi1, pi2, strict=True)]
-    search = _Search(episodes, halfspaces.width, n_states)
+    search = _MultiplierSearch(episodes, halfspaces.width, n_states)
     both = [search.find(h, None if given is None else given[i]) for i, h in enumerate(halfspaces)]
     size = len(observations) * n_states
     return {
@@ -252,7 +252,7 @@ def _multipliers(
     }
 
 
-class _Search:
+class _MultiplierSearch:
     """Looks for the multipliers of one half-space after another, and keeps the explicit rows."""
 
     def __init__(self, episodes: Sequence[ExactEpisode], width: int, n_states: int) -> None:

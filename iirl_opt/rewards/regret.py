@@ -13,7 +13,7 @@ at most the optimal value of the MDP whose reward is ā. This bound is zero iff 
 where a joint policy can come, and then π is jointly optimal for every feasible reward. (Constants
 are feasible and have no advantages, so ``ā ≥ 0``: there is nothing to clip.)
 
-How the ``ā`` are found and proved, with few programs, stands in `iirl_opt.rewards.advantages`.
+How the ``ā`` are found and proved, with few programs, stands in `iirl_opt.rewards.ceiling`.
 
 On small games the bound is tightened, mostly to the worst regret itself, by linear functions that
 make the worst rewards of different choices agree.
@@ -29,39 +29,34 @@ its image there. Source: ours, after Kakade & Langford 2002 (their Lemma 6.1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Check
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, RNG, checked, whole
-from iirl_opt.errors import InvalidArgument, SolverFailed
-from iirl_opt.follower.optimal import OptimalFollower, best_responses
+from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.optimum import modified_policy_iteration
-from iirl_opt.game.values import evaluate
 from iirl_opt.observation import observe
-from iirl_opt.rewards.advantages import (
-    Ceiling,
-    Play,
-    Polytope,
-    Programs,
-    excess,
-    known_rows,
-    linear_values,
-)
+from iirl_opt.rewards.advantages import Play
+from iirl_opt.rewards.ceiling import Ceiling, excess
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
-from iirl_opt.solver import HiGHS, Solved, solve
+from iirl_opt.rewards.regret_rows import Polytope, Programs, known_rows, linear_values
+from iirl_opt.rewards.regret_witness import (
+    GROWTH,
+    WorstSoFar,
+    largest_slack,
+    off_simplex,
+    regret_under,
+)
+from iirl_opt.solver import HiGHS
 from iirl_opt.solver.records import HIGHS
 
-__all__ = ["RegretBound", "WorstRegret", "certified", "regret_bound", "worst_regret"]
+__all__ = ["RegretBound", "certified", "regret_bound"]
 
 Array = NDArray[np.float64]
-
-# In the unit of values, over 1 − γ: what programs, solved to 1e-9, cannot tell from zero.
-SLACK = 1e-8
 
 # Nonzeros of the program that tightens a bound, up to which it is solved unasked.
 SMALL = 30_000
@@ -152,9 +147,9 @@ class RegretBound:
             "multipliers bound the start": float(base) - self.base,
             "values bound the MDP": excess(game, self.advantages, self.values),
             "upper is the sum": self.base + float(game.start @ self.values) - self.upper,
-            "the witness is in the simplex": _off_simplex(self.reward),
-            "the witness is feasible": _infeasibility(self.feasible, self.reward),
-            "the witness has this regret": self.lower - _regret(play, self.seen, self.reward),
+            "the witness is in the simplex": off_simplex(self.reward),
+            "the witness is feasible": largest_slack(self.feasible, self.reward),
+            "the witness has this regret": self.lower - regret_under(play, self.seen, self.reward),
         }
         return Check(residuals, allowed)
 
@@ -214,10 +209,10 @@ def regret_bound(
     **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
     a fraction of them, and a few for the lower bound.
     """
-    allowed = SLACK / (1 - feasible.game.discount) if tolerance is None else tolerance
+    allowed = GROWTH / (1 - feasible.game.discount) if tolerance is None else tolerance
     random = np.random.default_rng(rng)
     play, seen, program = _prepare(feasible, pi1, response, joint, random, solver)
-    witness = _Witness(play, seen, program)
+    witness = WorstSoFar(play, seen, program)
     for _ in range(starts):
         if delta is not None and witness.regret > delta:
             break
@@ -271,7 +266,7 @@ def _products(play: Play, program: Programs) -> int:
     return (len(play.advantages) + 1) * sum(part.size for part in program.rows[:2])
 
 
-def _tightened(play: Play, program: Programs, witness: _Witness) -> Ceiling | None:
+def _tightened(play: Play, program: Programs, witness: WorstSoFar) -> Ceiling | None:
     """Return the bounds relative to good linear functions; their program has a bad reward too."""
     free, tied, _ = program.rows
     if _products(play, program) > SMALL:
@@ -303,83 +298,6 @@ def certified(
     return regret_bound(feasible, pi1, response, delta=delta, solver=solver).upper <= delta
 
 
-@dataclass(frozen=True, eq=False)
-class WorstRegret:
-    """The largest regret of a commitment over all feasible rewards of the simplex.
-
-    Attributes
-    ----------
-    value : the regret under `reward`, evaluated by us.
-    bound : no feasible reward has a larger regret: the solver's word, or the upper bound of
-        `regret_bound`, which is proved, where that is smaller.
-    reward : (S,), or (S, A, B).
-    solved : the solver's record.
-    """
-
-    value: float
-    bound: float
-    reward: Array
-    solved: Solved
-
-
-@checked(feasible=FEASIBLE, joint=FLAG, solver=HIGHS)
-def worst_regret(
-    feasible: FeasibleRewards,
-    pi1: ArrayLike,
-    response: ArrayLike | None = None,
-    *,
-    joint: bool = False,
-    solver: HiGHS | None = None,
-) -> WorstRegret:
-    """Find the feasible reward of the simplex under which the regret is largest, on small games.
-
-    With ``U = V* − V_π ≥ 0`` and one binary z a choice, ``U_s ≤ adv_r(s, a, b) + γ P_ab U + M (1 −
-    z(s, a, b))`` and ``Σ_ab z(s, a, b) = 1``; the M come from the values of `regret_bound`.
-
-    Parameters
-    ----------
-    response : as for `regret_bound`; a commitment without response is refused, since the follower's
-        own best response would be a second program inside this one.
-
-    Raises
-    ------
-    InvalidArgument
-        No response is given, and no episode of `feasible` has this commitment.
-    LimitReached, SolverFailed
-        The program was not solved, or its witness is not feasible by our arithmetic.
-
-    **Cost** one mixed-integer program with S·A·B binaries: seconds up to some six states with four
-    choices each, hopeless for dozens.
-    """
-    proved = regret_bound(feasible, pi1, response, joint=joint, tighten=False, solver=solver)
-    if not proved.seen:
-        raise InvalidArgument(
-            "response", "is missing", "the response to this commitment, given or observed", None
-        )
-    game, n = feasible.game, feasible.game.n_states
-    play = Play(game, proved.pi1, proved.pi2, joint)
-    rows = known_rows(feasible, play)
-    r, u = cp.Variable(play.width, nonneg=True), cp.Variable(n, nonneg=True)
-    z = cp.Variable(n * game.n_choices, boolean=True)
-    large = np.maximum(proved.values, 0.0)[play.state] - play.advantages.min(axis=1)
-    gained = play.advantages @ r + game.discount * (game.matrix @ u) - play.choose @ u
-    limits = [
-        gained + cp.multiply(large, 1 - z) >= 0,
-        play.choose.T @ z == 1,
-        cp.sum(r) == 1,
-    ]
-    limits += [rows.free @ r >= 0] if len(rows.free) else []
-    limits += [rows.tied @ r == 0] if len(rows.tied) else []
-    solved = solve(cp.Problem(cp.Maximize(game.start @ u), limits), solver)
-    reward = np.maximum(np.array(r.value), 0.0).reshape(play.reward_shape)
-    reward /= reward.sum()
-    if _infeasibility(feasible, reward) > proved.tolerance:
-        raise SolverFailed(solved)
-    assert solved.bound is not None
-    value = _regret(play, True, reward)
-    return WorstRegret(value, max(value, min(solved.bound, proved.upper)), reward, solved)
-
-
 def _prepare(
     feasible: FeasibleRewards,
     pi1: ArrayLike,
@@ -405,58 +323,3 @@ def _prepare(
     seen_as = observe(game, policy, response)
     play = Play(game, seen_as.pi1, seen_as.pi2, joint)
     return play, seen, Programs(known_rows(feasible, play), solver)
-
-
-@dataclass(eq=False)
-class _Witness:
-    """The feasible reward of largest regret so far: at first a constant, which has none."""
-
-    play: Play
-    seen: bool
-    program: Programs
-    regret: float = 0.0
-    reward: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.reward = np.full(self.play.width, 1.0 / self.play.width)
-
-    def climb(self, reward: Array) -> None:
-        """Alternate joint optimum and worst reward from a feasible reward on."""
-        before = -np.inf
-        while True:
-            regret = _regret(self.play, self.seen, reward.reshape(self.play.reward_shape))
-            if regret > self.regret:
-                self.regret, self.reward = regret, reward
-            if not regret > before + SLACK:
-                return
-            before = regret
-            optimum = modified_policy_iteration(
-                self.play.game, reward.reshape(self.play.reward_shape)
-            )
-            reward = self._worst_against(optimum.policy)
-
-    def oppose(self, policy: Array) -> None:
-        """Begin with the reward under which a joint policy (S, A·B) gains most."""
-        self.climb(self._worst_against(policy))
-
-    def _worst_against(self, policy: Array) -> Array:
-        gain = self.play.measure(policy) - self.play.measure(self.play.policy)
-        return self.program.maximise(gain).reward
-
-
-def _regret(play: Play, seen: bool, reward: Array) -> float:
-    """Return the regret under one reward; of an unseen response that against the best response."""
-    game = play.game
-    best = modified_policy_iteration(game, reward).values
-    if seen:
-        return float(game.start @ (best - evaluate(game, reward, (play.pi1, play.pi2))))
-    return float(game.start @ (best - best_responses(game, reward, play.pi1).values))
-
-
-def _infeasibility(feasible: FeasibleRewards, reward: Array) -> float:
-    """Return the largest gap, in the unit of values, that a feasible reward does not have."""
-    return float(feasible.slack(reward).max(initial=0.0))
-
-
-def _off_simplex(reward: Array) -> float:
-    return float(max(-reward.min(), abs(reward.sum() - 1.0)))

@@ -17,9 +17,11 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, random_policy, uniform_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.rewards.advantages import Play, known_rows
+from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.feasible import FeasibleRewards
-from iirl_opt.rewards.regret import certified, regret_bound, worst_regret
+from iirl_opt.rewards.regret import certified, regret_bound
+from iirl_opt.rewards.regret_program import worst_regret
+from iirl_opt.rewards.regret_rows import known_rows
 from iirl_opt.testing import games, observations, rewards
 
 DISCOUNTS = ("1/2", "9/10", "0")

@@ -1,0 +1,217 @@
+"""A ceiling over the regret: bounds on all advantages of a play, and the MDP that has them.
+
+A `Play` is a commitment with its response; its advantages ``adv_r(s, a, b)`` are linear in the
+reward. `Ceiling` bounds the largest value ``ā(s, a, b)`` of each over the feasible rewards of the
+simplex, and the optimal value of the MDP whose reward is ā. For any ``y ≥ 0`` and any z, with the
+rows ``G r ≥ 0`` and ``E r = 0`` of the feasible set,
+
+    c·r ≤ c·r + y·G r − z·E r ≤ max_i (c + Gᵀy − Eᵀz)_i        (weak duality),
+
+so bounds are made from multipliers by this formula, never from a solver's value: a solver that errs
+makes them loose, not wrong.
+
+The regret of the play, ``V*(r) − V_π(r)`` from the start distribution, is at most that value. More
+generally let φ be any linear functions ``φ_s(r)`` of the reward, a state each. Along a trajectory
+``γ^t (γ φ(s_{t+1}) − φ(s_t))`` telescopes, so the regret under r is
+
+    φ_start(r) + max over joint policies of E Σ_t γ^t (adv_r + γ P φ(r) − φ(r))(s_t, a_t, b_t),
+
+and both parts can be bounded by their largest values over all feasible rewards. φ = 0 gives the
+bound above, in which every choice meets its own worst reward. Good φ make the worst rewards agree
+(`linear_values` in `iirl_opt.rewards.regret_rows` finds them).
+
+The MDP's value needs no ``ā`` of its own for actions that its optimal policy leaves alone. All
+start with cheap bounds; programs are solved for what that policy uses, largest effect first, their
+multipliers are tried on all others, and it ends when the policy uses nothing that could still fall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.optimum import policy_iteration
+from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.rewards.advantages import Play, visits_of
+from iirl_opt.rewards.regret_rows import Programs
+
+__all__ = ["Ceiling", "Line", "excess"]
+
+Array = NDArray[np.float64]
+
+# Programs between two looks at the MDP.
+BATCH = 32
+
+
+class Line(NamedTuple):
+    """Multipliers ``y ≥ 0`` of some free rows and z of the tied ones."""
+
+    at: NDArray[np.int64]
+    free: Array
+    tied: Array
+
+
+@dataclass(eq=False)
+class Ceiling:
+    """Upper bounds on all advantages, their proofs, and the MDP that has them for a reward.
+
+    Attributes
+    ----------
+    linear : φ, (S, width).
+    gains : (S·A·B, width), the advantages relative to φ.
+    base, base_proof : a bound on φ at the start, and the line behind it.
+    bounds, proof : (S·A·B,), and the line of `lines` behind each.
+    least : (S·A·B,), what some feasible reward makes of each advantage.
+    rewards : the worst reward of each choice that a program was solved for.
+    actions, values : the optimal policy of the MDP, and its values.
+    upper : the bound on the regret.
+    """
+
+    play: Play
+    program: Programs
+    linear: Array
+    gains: Array = field(init=False)
+    base: float = field(init=False)
+    base_proof: int = field(init=False)
+    lines: list[Line] = field(init=False)
+    bounds: Array = field(init=False)
+    proof: NDArray[np.int64] = field(init=False)
+    least: Array = field(init=False)
+    rewards: dict[int, Array] = field(default_factory=dict)
+    actions: NDArray[np.int64] = field(init=False)
+    values: Array = field(init=False)
+    upper: float = field(init=False)
+    _weight: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gains = self.play.relative(self.linear)
+        n = len(self.gains)
+        self.lines = [Line(np.zeros(0, dtype=np.int64), np.zeros(0), self._no_ties)]
+        self.bounds, self.proof = self.gains.max(axis=1), np.zeros(n, dtype=np.int64)
+        self.least = self.gains.mean(axis=1)
+        if self.program.rows.own is not None:
+            self._use_the_response(self.program.rows.own)
+        self.base, self.base_proof = 0.0, 0
+        if self.linear.any():
+            self._bound_the_start()
+        self.actions = self.bounds.reshape(self.play.game.n_states, -1).argmax(axis=1)
+        self._look()
+
+    @property
+    def _no_ties(self) -> Array:
+        return np.zeros(len(self.program.rows.tied))
+
+    @property
+    def chosen(self) -> NDArray[np.int64]:
+        """The choice of that policy in each state, among all S·A·B."""
+        game = self.play.game
+        return np.asarray(np.arange(game.n_states) * game.n_choices + self.actions)
+
+    @property
+    def policy(self) -> Array:
+        """The optimal policy of the MDP, (S, A·B)."""
+        return deterministic_policy(self.actions, self.play.game.n_choices)
+
+    @property
+    def multipliers(self) -> tuple[Matrix, Array]:
+        """The multipliers of free and tied rows, a line each."""
+        ends = np.cumsum([0, *(line.at.size for line in self.lines)])
+        parts = [np.concatenate([line[k] for line in self.lines]) for k in (1, 0)]
+        shape = (len(self.lines), len(self.program.rows.free))
+        free = sp.csr_array((parts[0], parts[1], ends), shape=shape)
+        return free, np.array([line.tied for line in self.lines])
+
+    def lower_to(self, delta: float, *, tolerance: float, limit: int) -> None:
+        """Solve programs until the value is at most `delta`, or has but `tolerance` to fall."""
+        n_states = self.play.game.n_states
+        while self.upper > delta:
+            chosen = self.chosen
+            gain = self._weight * np.maximum(self.bounds - self.least, 0.0)[chosen]
+            known = np.isin(chosen, list(self.rewards))
+            open_ = ~known & (gain > tolerance / (2 * n_states))
+            left = limit - len(self.rewards)
+            if not open_.any() or gain.sum() <= tolerance or left <= 0:
+                return
+            order = np.argsort(-gain[open_], kind="stable")[: min(BATCH, left)]
+            for choice in chosen[open_][order]:
+                self._solve(int(choice))
+            self._look()
+
+    def worst(self, n: int) -> list[Array]:
+        """Return the worst rewards of the n choices that add most to the bound."""
+        order = np.argsort(-self._weight * self.bounds[self.chosen], kind="stable")
+        most = (self.rewards.get(int(choice)) for choice in self.chosen[order])
+        return [reward for reward in most if reward is not None][:n]
+
+    def _bound_the_start(self) -> None:
+        at_start = self.play.game.start @ self.linear
+        line, _ = self._line(at_start)
+        self.base, self.base_proof = float((at_start + self._shift(line)).max()), len(self.lines)
+        self.lines.append(line)
+
+    def _solve(self, choice: int) -> None:
+        """Solve the program of a choice, and use its multipliers wherever they prove more."""
+        line, reward = self._line(self.gains[choice])
+        self.rewards[choice] = reward
+        self.least = np.maximum(self.least, self.gains @ reward)
+        open_ = np.flatnonzero(self.bounds > self.least)
+        proved = (self.gains[open_] + self._shift(line)).max(axis=1)
+        better = proved < self.bounds[open_]
+        if better.any():
+            self.bounds[open_[better]] = proved[better]
+            self.proof[open_[better]] = len(self.lines)
+            self.lines.append(line)
+
+    def _line(self, c: Array) -> tuple[Line, Array]:
+        found = self.program.maximise(c)
+        at = np.flatnonzero(found.free)
+        return Line(at, found.free[at], found.tied), found.reward
+
+    def _shift(self, line: Line) -> Array:
+        """Return ``Gᵀy − Eᵀz``, which no feasible reward makes negative."""
+        rows = self.program.rows
+        return np.asarray(line.free @ rows.free[line.at] - line.tied @ rows.tied)
+
+    def _use_the_response(self, first: int) -> None:
+        """Add to each advantage the row of the follower's action in it, which is among the rows.
+
+        Where the leader plays but one action, that leaves nothing: the follower has chosen.
+        """
+        game = self.play.game
+        deviations = self.program.rows.free[first:].reshape(game.n_states, 1, game.shape[2], -1)
+        split = self.gains.reshape(*game.shape, -1)
+        proved = (split + deviations).max(axis=3).ravel()
+        action = np.arange(proved.size) % game.shape[2]
+        row = self.play.state * game.shape[2] + action
+        better = proved < self.bounds
+        self.bounds[better], self.proof[better] = proved[better], 1 + row[better]
+        one = np.ones(1)
+        self.lines += [
+            Line(np.array([at]), one, self._no_ties)
+            for at in range(first, len(self.program.rows.free))
+        ]
+
+    def _look(self) -> None:
+        """Solve the MDP; its values are raised until they are a bound by arithmetic."""
+        game = self.play.game
+        bounds = self.bounds.reshape(game.shape)
+        optimum = policy_iteration(game, bounds, initial=self.actions)
+        over = max(0.0, excess(game, bounds, optimum.values))
+        self.values = optimum.values + over / (1 - game.discount)
+        self.actions = optimum.q.argmax(axis=1)
+        self._weight = visits_of(game, self.policy)
+        self.upper = self.base + float(game.start @ self.values)
+
+
+def excess(game: TwoAgentMDP, reward: Array, values: Array) -> float:
+    """Return the largest ``r(s, a, b) + γ P_ab v − v(s)``: at most zero, v bounds all values."""
+    q = reward.reshape(game.n_states, -1) + game.discount * (game.matrix @ values).reshape(
+        game.n_states, -1
+    )
+    return float((q - values[:, None]).max())

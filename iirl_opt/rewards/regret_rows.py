@@ -1,0 +1,160 @@
+"""Linear functions over the feasible rewards of the simplex: programs that keep what they know.
+
+A `Polytope` is the feasible set of a play as explicit rows, `Programs` maximises one linear
+function after another over it: a live program that takes in rows as rewards violate them, and
+returns the multipliers by which bounds are proved (`iirl_opt.rewards.ceiling`). `linear_values` is
+one program more: the linear functions φ of the reward that make such bounds small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from iirl_opt.rewards.advantages import Play
+from iirl_opt.rewards.feasible import FeasibleRewards
+from iirl_opt.rewards.lifted_rows import ZERO
+from iirl_opt.solver import HiGHS, LiveProgram, Status
+
+__all__ = ["Maximum", "Polytope", "Programs", "known_rows", "linear_values"]
+
+Array = NDArray[np.float64]
+
+# Rows that a program takes in at a time, the most violated first, and what counts as violated.
+CUTS, VIOLATED = 40, 1e-9
+
+
+class Polytope(NamedTuple):
+    """Rows ``free r ≥ 0`` and ``tied r = 0`` over flat rewards.
+
+    The follower's own deviations from the play are the free rows from `own` on, unscaled, where
+    the play was observed.
+    """
+
+    free: Array
+    tied: Array
+    own: int | None = None
+
+
+def known_rows(feasible: FeasibleRewards, play: Play) -> Polytope:
+    """Return the rows of the feasible set, and those of the play once more where it is known."""
+    free, tied = map(_without_noise, feasible.explicit_rows(joint=play.joint))
+    if _was_observed(feasible, play):
+        again = _without_noise(play.deviations())
+        return Polytope(np.concatenate([free, again]), tied, len(free))
+    return Polytope(free, tied)
+
+
+def _without_noise(rows: Array) -> Array:
+    """Return rows whose entries are zero where they are rounding of larger numbers.
+
+    The row of an action that is taken is zero; rounded, it would be a constraint of its own.
+    """
+    return np.where(np.abs(rows) < ZERO * np.abs(rows).max(initial=0.0), 0.0, rows)
+
+
+def _was_observed(feasible: FeasibleRewards, play: Play) -> bool:
+    return any(
+        np.array_equal(o.pi1, play.pi1) and np.array_equal(o.pi2, play.pi2)
+        for o in feasible.observations
+    )
+
+
+class Maximum(NamedTuple):
+    """The maximum of a linear function: a feasible reward, and multipliers of the rows."""
+
+    reward: Array
+    free: Array
+    tied: Array
+
+
+class Programs:
+    """Linear functions over the feasible rewards of the simplex.
+
+    One live program: rows are taken in when a reward violates them, and stay.
+
+    Attributes
+    ----------
+    rows : all rows of the feasible set.
+    used : which of the free ones are in the program.
+    """
+
+    def __init__(self, rows: Polytope, solver: HiGHS | None) -> None:
+        self.rows, self.solver, self.used = rows, solver, np.zeros(0, dtype=np.int64)
+        width = rows.free.shape[1]
+        right = np.zeros(1 + len(rows.tied))
+        right[0] = 1.0
+        fixed = np.concatenate([np.ones((1, width)), rows.tied])
+        self._live = LiveProgram(
+            np.zeros(width), fixed, right, right, lower=0.0, maximise=True, solver=solver
+        )
+
+    def maximise(self, c: Array) -> Maximum:
+        """Return a maximum of ``c·r``."""
+        largest = float(np.abs(c).max())
+        self._live.change_objective(c / largest if largest else c)
+        while True:
+            solved = self._live.solve()
+            reward = _onto_simplex(solved.primal["x"])
+            slack = self.rows.free @ reward
+            slack[self.used] = 0.0
+            wrong = np.flatnonzero(slack < -VIOLATED)
+            if not wrong.size:
+                break
+            worst = wrong[np.argsort(slack[wrong], kind="stable")[:CUTS]]
+            self._live.add_rows(self.rows.free[worst], np.zeros(worst.size), np.inf)
+            self.used = np.concatenate([self.used, worst])
+        duals = largest * solved.duals["rows"]
+        first = 1 + len(self.rows.tied)
+        free = np.zeros(len(self.rows.free))
+        free[self.used] = np.maximum(-duals[first:], 0.0)
+        return Maximum(reward, free, duals[1:first])
+
+
+def linear_values(play: Play, rows: Polytope, solver: HiGHS | None) -> tuple[Array, Array] | None:
+    """Return linear functions φ, (S, width), that make the bound small, and a bad reward.
+
+    They are the multipliers of a maximisation over *products* of visits and reward, ``D(s, a, b) =
+    d(s, a, b) r``: each a point of the cone, conserved by the flow in every entry. It has S·A·B·S
+    columns, so it is for small games.
+
+    Any φ gives a valid bound, so `rows` may be few and nothing rests on the solver's word; None
+    where it brings no optimum.
+
+    **Source** ours: the reformulation-linearisation of ``max E Σ γ^t adv_r`` over visits and r.
+    **Cost** one LP with (S·A·B + 1)·width columns.
+    """
+    n, width = play.advantages.shape
+    game = play.game
+    each = sp.eye_array(width, format="csr")
+    flow = sp.csr_array(play.choose.T) - game.discount * sp.csr_array(game.matrix).T
+    begin = sp.csr_array(-game.start[:, None])
+    matrix = sp.vstack(
+        [
+            sp.hstack([sp.kron(flow, each), sp.kron(begin, each)]),
+            sp.hstack([sp.csr_array((1, n * width)), sp.csr_array(np.ones((1, width)))]),
+            sp.kron(sp.eye_array(n + 1), sp.csr_array(rows.tied)),
+            sp.kron(sp.eye_array(n + 1), sp.csr_array(rows.free)),
+        ],
+        format="csc",
+    )
+    low, high = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[0])
+    n_flows = game.n_states * width
+    low[n_flows] = high[n_flows] = 1.0
+    high[len(high) - (n + 1) * len(rows.free) :] = np.inf
+    goal = np.concatenate([play.advantages.ravel(), np.zeros(width)])
+    live = LiveProgram(goal, matrix, low, high, lower=0.0, maximise=True, solver=solver)
+    solved = live.solve(throw=False)
+    if solved.status is not Status.OPTIMAL:
+        return None
+    values = solved.duals["rows"][:n_flows].reshape(game.n_states, width)
+    return values, _onto_simplex(solved.primal["x"][-width:])
+
+
+def _onto_simplex(reward: Array) -> Array:
+    """Return a solver's reward without its rounding: nonnegative, with sum one."""
+    clipped = np.maximum(reward, 0.0)
+    return np.asarray(clipped / clipped.sum())
