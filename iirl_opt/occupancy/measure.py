@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -40,7 +39,7 @@ from iirl_opt.game.policy import deterministic_policy, split
 from iirl_opt.game.reward import check_reward
 from iirl_opt.occupancy.basis import Basis, near_one
 from iirl_opt.occupancy.proof import Side, infeasibility, optimality
-from iirl_opt.solver import LinearRows, Solved, Solver, linear_rows, solve
+from iirl_opt.solver import Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS, EXPRESSION
 
@@ -64,40 +63,25 @@ def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint
     return (expected <= limit).set_label(name)
 
 
-class _Side(NamedTuple):
-    """Side constraints as rows on the measure, with their multipliers."""
-
-    rows: LinearRows
-    prices: Array
-    equal_prices: Array
-
-    @classmethod
-    def of(
-        cls,
-        constraints: Sequence[cp.Constraint],
-        measure: cp.Variable,
-        multipliers: Mapping[str, Array],
-    ) -> _Side:
-        """Read the rows of constraints whose multipliers stand under their labels."""
-        parts = [linear_rows([c], measure) for c in constraints]
-        names = list(multipliers)[-len(parts) :] if parts else []
-        prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
-        for part, name in zip(parts, names, strict=True):
-            side = equal_prices if len(part.equal) else prices
-            side.append(np.ravel(multipliers[name], order="F"))
-        empty = np.zeros((0, measure.size))
-        rows = LinearRows(
-            np.concatenate([empty, *(part.rows for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
-            np.concatenate([empty, *(part.equal for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.right for part in parts)]),
-        )
-        return cls(rows, np.concatenate(prices), np.concatenate(equal_prices))
-
-    def stated(self) -> Side:
-        """Return the constraints and multipliers as those of a certificate."""
-        rows = self.rows
-        return Side(rows.rows, rows.bounds, rows.equal, rows.right, self.prices, self.equal_prices)
+def _read_side(
+    constraints: Sequence[cp.Constraint], measure: cp.Variable, multipliers: Mapping[str, Array]
+) -> Side:
+    """Return constraints on a measure as rows, with the multipliers that follow the flow's."""
+    parts = [linear_rows([c], measure) for c in constraints]
+    names = list(multipliers)[-len(parts) :] if parts else []
+    prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
+    for part, name in zip(parts, names, strict=True):
+        side = equal_prices if len(part.equal) else prices
+        side.append(np.ravel(multipliers[name], order="F"))
+    empty = np.zeros((0, measure.size))
+    return Side(
+        rows=np.concatenate([empty, *(part.rows for part in parts)]),
+        bounds=np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
+        equal=np.concatenate([empty, *(part.equal for part in parts)]),
+        right=np.concatenate([np.zeros(0), *(part.right for part in parts)]),
+        prices=np.concatenate(prices),
+        equal_prices=np.concatenate(equal_prices),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +100,7 @@ class OccupancySolution:
         multiplier is not unique, and only bounds that gain from above.
     price : by constraint name, the gain of the objective for one more unit of the allowance.
     solved : the solver's record with recomputed residuals.
+    side : the side constraints as rows, with their multipliers.
     """
 
     game: TwoAgentMDP
@@ -125,7 +110,7 @@ class OccupancySolution:
     reward: Array
     price: Mapping[str, float | Array]
     solved: Solved
-    side: _Side
+    side: Side
 
     @property
     def visited(self) -> NDArray[np.bool_]:
@@ -162,8 +147,7 @@ def _of_measure(found: OccupancySolution) -> Certificate:
     Of the policy as it is; with side constraints of one that is moved by rounding, so that it meets
     them exactly, where there is one.
     """
-    rows = found.side.rows
-    side = found.side.stated() if len(rows.rows) + len(rows.equal) else None
+    side = found.side if np.size(found.side.rows) + np.size(found.side.equal) else None
     return optimality(found.game, found.reward.reshape(found.game.shape), found.joint_policy, side)
 
 
@@ -259,7 +243,7 @@ class OccupancyMeasure:
             value=solved.value,
             state_prices=np.array(solved.duals["flow"]),
             reward=self._row(reward),
-            side=_Side.of(subject_to, self.variable, solved.duals),
+            side=_read_side(subject_to, self.variable, solved.duals),
             price={
                 name: dual if dual.ndim else float(dual)
                 for name, dual in solved.duals.items()
@@ -278,9 +262,9 @@ class OccupancyMeasure:
         self, subject_to: Sequence[cp.Constraint], farkas: Mapping[str, Array]
     ) -> Certificate | None:
         """Return the Farkas ray as a certificate, or None where it proves nothing."""
-        side = _Side.of(subject_to, self.variable, farkas)
+        side = _read_side(subject_to, self.variable, farkas)
         try:
-            return infeasibility(self.game, side.stated(), farkas["flow"])
+            return infeasibility(self.game, side, farkas["flow"])
         except InvalidArgument:
             return None
 
@@ -296,9 +280,10 @@ def _sharpened(found: OccupancySolution) -> OccupancySolution:
     until no other one is better. Prices of side constraints stay as they are.
     """
     game, side = found.game, found.side
-    binding = np.abs(side.prices) > VISITED * np.abs(side.prices).max(initial=0.0)
-    rows = np.concatenate([side.rows.rows[binding], side.rows.equal])
-    right = np.concatenate([side.rows.bounds[binding], side.rows.right])
+    prices = np.asarray(side.prices)
+    binding = np.abs(prices) > VISITED * np.abs(prices).max(initial=0.0)
+    rows = np.concatenate([np.asarray(side.rows)[binding], side.equal])
+    right = np.concatenate([np.asarray(side.bounds)[binding], side.right])
     play = found.measure
     if not right.size:
         chosen = play.reshape(game.n_states, -1).argmax(axis=1)
@@ -312,9 +297,9 @@ def _sharpened(found: OccupancySolution) -> OccupancySolution:
     measure, values, _, value = exact
     whole = np.zeros(found.measure.size)
     whole[basis.choices] = measure
-    prices = found.state_prices.copy()
-    prices[basis.states] = values
-    return replace(found, measure=whole.reshape(game.shape), value=value, state_prices=prices)
+    state_prices = found.state_prices.copy()
+    state_prices[basis.states] = values
+    return replace(found, measure=whole.reshape(game.shape), value=value, state_prices=state_prices)
 
 
 def flow_matrix(game: TwoAgentMDP) -> Matrix:

@@ -158,13 +158,13 @@ class RewardFrame(NamedTuple):
         """
         unbounded = math.pi, math.pi / 2
         r, c = cp.Variable(self.w.size, name="r"), cp.Parameter(self.w.size)
-        cone = [*feasible.constraints(r), cp.sum(r) == 0]
+        cone = [*feasible.constraints(r), (cp.sum(r) == 0).set_label("centred")]
         against = solve(
             cp.Problem(cp.Minimize(self.w @ r), [*cone, *RewardBox().constraints(r)]), solver
         )
         if against.value is None or against.value < -THIN:
             return unbounded
-        program = cp.Problem(cp.Maximize(c @ r), [*cone, self.w @ r == 1])
+        program = cp.Problem(cp.Maximize(c @ r), [*cone, (self.w @ r == 1).set_label("unit along")])
         largest = np.zeros(len(self.across))
         for i, direction in enumerate(self.across):
             for sign in (1.0, -1.0):

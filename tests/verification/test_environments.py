@@ -1,17 +1,17 @@
 """Environments for a hypothesis: exact rows, tight bounds, and what no environment can be for."""
 
 from fractions import Fraction
-from math import isqrt, pi, sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower.optimal import best_responses
-from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
+from iirl_opt.rewards.affine import affine_distance
 from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.strict import strict_environment
 
@@ -252,65 +252,9 @@ def test_other_arguments_are_checked():
         strict_environment([0, 1, 2], 0.9, planning_tolerance=-1.0)
 
 
-# Half-spaces and distances
-
-
-@given(reward=integer_rewards(), data=st.data())
-def test_the_half_spaces_hold_exactly_the_class(reward, data):
-    h = affine_halfspaces(reward)
-    inside = data.draw(st.integers(0, 5)) * reward + data.draw(st.integers(-5, 5))
-    assert (h @ inside >= -1e-9).all()
-    other = data.draw(arrays(np.int64, reward.size, elements=st.integers(-9, 9)))
-    assume(np.ptp(other) > 0)
-    same = affine_distance(reward, other) < 1e-7
-    assert (h @ other >= -1e-9).all() == same
-
-
-@given(reward=varied_rewards(2, 5), other=varied_rewards(2, 5))
-def test_the_distance_is_the_angle_whose_cosine_is_the_correlation(reward, other):
-    assume(reward.size == other.size)
-    distance = affine_distance(reward, other)
-    assert np.cos(distance) == pytest.approx(np.corrcoef(reward, other)[0, 1])
-    assert distance == pytest.approx(affine_distance(other, reward))
-    assert affine_distance(3 * reward - 7, 0.5 * other) == pytest.approx(distance, abs=1e-7)
-    assert affine_distance(reward, -other) == pytest.approx(pi - distance)
-
-
-def test_small_angles_keep_their_digits():
-    r = np.array([0.0, 1.0, 2.0])
-    across = np.array([1.0, -2.0, 1.0]) / sqrt(3)  # as long as the centred r, and orthogonal to it
-    assert affine_distance(r, r + 1e-12 * across) == pytest.approx(1e-12, rel=1e-3)
-
-
-def test_a_constant_is_at_a_right_angle_to_all_but_constants():
-    assert affine_distance([1, 1], [5, 5]) == 0
-    assert affine_distance([1, 1], [0, 1]) == affine_distance([0, 1], [1, 1]) == pi / 2
-    with pytest.raises(InvalidReward, match="second"):
-        affine_distance([1, 2], [1, 2, 3])
-
-
 def test_integers_of_any_size_keep_their_roots():
     # The share is set against the length of w, whose square is far beyond floats here.
     big = isqrt(10**300)
     environment = strict_environment([0, big, 3 * big], 0.9, 1e-3, rational=True)
     small = strict_environment([0, 1, 3], 0.9, 1e-3, rational=True)
     assert environment.mdp == small.mdp
-
-
-@given(
-    n=st.integers(2, 6),
-    gamma=st.sampled_from([0.05, 0.5, 0.99]),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_epic_with_uniform_coverage_is_the_sine_of_half_the_angle(n, gamma, seed):
-    """EPIC by its definition: canonical shaping, then the Pearson distance over (s, s')."""
-    rng = np.random.default_rng(seed)
-
-    def canonical(r):
-        here, there = np.meshgrid(r, r, indexing="ij")
-        return (here + gamma * there - here - gamma * r.mean()).ravel()
-
-    first, second = rng.normal(size=(2, n))
-    correlation = np.corrcoef(canonical(first), canonical(second))[0, 1]
-    epic = np.sqrt(max(1 - correlation, 0) / 2)
-    assert epic == pytest.approx(np.sin(affine_distance(first, second) / 2), abs=1e-6)
