@@ -162,7 +162,7 @@ def _lifted(
 
     **Cost** arithmetic: two solves with the factors of each episode.
     """
-    r, domain = point.x[program.reward], program.domain
+    r = point.x[program.reward]
     ends = np.cumsum([len(block) for block in program.blocks], dtype=np.int64)
     shares = np.split(point.on_rows, ends)[: len(ends)]
     prices: Sequence[Array | None] = program.prices or [None] * len(shares)
@@ -170,24 +170,7 @@ def _lifted(
         RaisedEpisode.of(block, r, share, price)
         for block, share, price in zip(program.blocks, shares, prices, strict=True)
     ]
-    primal: dict[str, Array] = {}
-    duals: dict[str, Array] = {}
-    for t, block, part in zip(names, program.blocks, raised, strict=True):
-        m = block.free.shape[0]
-        primal[f"V[{t}]"], duals[f"values[{t}]"] = part.values, part.on_values
-        if m:
-            duals[f"optimal[{t}]"] = part.on_rows[:m]
-        if m < len(block):
-            duals[f"tied[{t}]"] = -part.on_rows[m:]
-        if program.prices is not None:
-            primal |= _slacks(t, part.slack, m)
-    for variable, columns in domain.columns.items():
-        primal[variable.name()] = point.x[columns].reshape(variable.shape)
-    for constraint, rows in domain.rows.items():
-        name, count = constraint.label or str(constraint), 1
-        while (key := name if count == 1 else f"{name} ({count})") in duals:
-            count += 1
-        duals[key] = point.on_domain[rows].reshape(constraint.shape)
+    primal, duals = _by_name(program, point, names, raised)
     residuals, relative = _residuals(program, point, objective, raised)
     if not relative <= ACCEPTED:
         return None
@@ -206,6 +189,32 @@ def _lifted(
         seconds=point.seconds,
         iterations=point.iterations,
     )
+
+
+def _by_name(
+    program: CutProgram, point: Point, names: Sequence[int], raised: Sequence[RaisedEpisode]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return variables and multipliers under the names that they have in the lifted program."""
+    domain = program.domain
+    primal: dict[str, Array] = {}
+    duals: dict[str, Array] = {}
+    for t, block, part in zip(names, program.blocks, raised, strict=True):
+        m = block.free.shape[0]
+        primal[f"V[{t}]"], duals[f"values[{t}]"] = part.values, part.on_values
+        if m:
+            duals[f"optimal[{t}]"] = part.on_rows[:m]
+        if m < len(block):
+            duals[f"tied[{t}]"] = -part.on_rows[m:]
+        if program.prices is not None:
+            primal |= _slacks(t, part.slack, m)
+    for variable, columns in domain.columns.items():
+        primal[variable.name()] = point.x[columns].reshape(variable.shape)
+    for constraint, rows in domain.rows.items():
+        name, count = constraint.label or str(constraint), 1
+        while (key := name if count == 1 else f"{name} ({count})") in duals:
+            count += 1
+        duals[key] = point.on_domain[rows].reshape(constraint.shape)
+    return primal, duals
 
 
 def _slacks(t: int, slack: Array, m: int) -> dict[str, Array]:

@@ -238,12 +238,24 @@ def regret_bound(
             tighter.lower_to(enough, tolerance=allowed, limit=budget)
             solved |= set(tighter.rewards)
             ceiling = min(ceiling, tighter, key=lambda c: c.upper)
-    free, tied = ceiling.multipliers
+    return _proved(feasible, ceiling, witness, solved=len(solved), tolerance=allowed)
+
+
+def _proved(
+    feasible: FeasibleRewards,
+    ceiling: Ceiling,
+    witness: WorstSoFar,
+    *,
+    solved: int,
+    tolerance: float,
+) -> RegretBound:
+    """Return the record of a ceiling and a witness."""
+    play, (free, tied) = ceiling.play, ceiling.multipliers
     return RegretBound(
         feasible=feasible,
         pi1=play.pi1,
         pi2=play.pi2,
-        seen=seen,
+        seen=witness.seen,
         upper=max(ceiling.upper, witness.regret),
         lower=witness.regret,
         reward=witness.reward.reshape(play.reward_shape),
@@ -255,9 +267,9 @@ def regret_bound(
         tied=tied,
         proof=ceiling.proof.reshape(play.game.shape),
         base_proof=ceiling.base_proof,
-        solved=len(solved),
-        screened=len(play.advantages) - len(solved),
-        tolerance=allowed,
+        solved=solved,
+        screened=len(play.advantages) - solved,
+        tolerance=tolerance,
     )
 
 
