@@ -1,26 +1,26 @@
-from .pictures import (
+from .canvas import (
     legend_below as legend_below,
 )
-from .pictures import (
+from .canvas import (
     panels as panels,
 )
-from .pictures import (
+from .canvas import (
+    save as save,
+)
+from .chains import (
     plot_chains as plot_chains,
 )
-from .pictures import (
+from .curves import (
     plot_curves as plot_curves,
 )
-from .pictures import (
-    plot_maze as plot_maze,
-)
-from .pictures import (
+from .curves import (
     plot_regret as plot_regret,
 )
-from .pictures import (
-    plot_rewards as plot_rewards,
+from .mazes import (
+    plot_maze as plot_maze,
 )
-from .pictures import (
-    save as save,
+from .mazes import (
+    plot_rewards as plot_rewards,
 )
 
 __all__ = [

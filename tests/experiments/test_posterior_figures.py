@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iirl_opt import plot
 from iirl_opt.bayesian import engine
 from iirl_opt.errors import MissingExtra
 from iirl_opt.experiments import posterior, trajectories
@@ -160,7 +161,7 @@ def test_the_picture_of_rewards_shows_four_posteriors_and_the_truth(tmp_path: Pa
 
 
 def test_a_cell_is_shaded_by_its_reward_and_a_wall_is_marked() -> None:
-    plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
+    pytest.importorskip("matplotlib")
     maze, reward = introductory_mazes()[2], np.zeros(12)
     reward[[0, 1, GOAL]] = 0.5, -2, 9
     axes = plot.plot_rewards(maze, reward, top=2.0)
@@ -175,7 +176,7 @@ def test_a_cell_is_shaded_by_its_reward_and_a_wall_is_marked() -> None:
 
 
 def test_a_wall_that_is_no_state_and_a_later_layer_can_be_drawn() -> None:
-    plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
+    pytest.importorskip("matplotlib")
     maze = grid_game(["S#1"], discount="9/10")
     axes = plot.plot_rewards(maze, maze.reward, layer=1)
     assert [text.get_text() for text in axes.texts] == ["0", "0"]

@@ -1,16 +1,20 @@
 """Pictures show what they claim: line data, doors and arrows by their number and strength."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-plot = pytest.importorskip("iirl_opt.plot.pictures", exc_type=ImportError)
+pytest.importorskip("matplotlib")
 
-from iirl_opt.bayesian.chains import Chains  # noqa: E402
-from iirl_opt.commitment.methods import commit  # noqa: E402
-from iirl_opt.follower.optimal import OptimalFollower  # noqa: E402
-from iirl_opt.game.grid import grid_game  # noqa: E402
+from iirl_opt import plot
+from iirl_opt.bayesian.chains import Chains
+from iirl_opt.commitment.methods import commit
+from iirl_opt.errors import MissingExtra
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.game.grid import grid_game
 
 
 def test_regret_of_several_runs_is_drawn_by_name() -> None:
@@ -117,3 +121,15 @@ def test_chains_may_be_drawn_with_the_ridge_taken_out() -> None:
     axes = plot.plot_chains(few_chains(), normalise="min", most=1)
     np.testing.assert_array_equal([line.get_ydata() for line in axes[0].lines], moved.parameters)
     assert axes[2].get_ylabel() == "reward of 2"
+
+
+@pytest.mark.parametrize("name", ["canvas", "chains", "curves", "mazes"])
+def test_without_matplotlib_the_first_use_names_the_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [module for module in sys.modules if module.startswith("iirl_opt.plot.")]:
+        monkeypatch.delitem(sys.modules, module)
+    for module in ("figure", "backends.backend_agg"):
+        monkeypatch.setitem(sys.modules, f"matplotlib.{module}", None)
+    with pytest.raises(MissingExtra, match=r"iirl-opt\[plot\]"):
+        importlib.import_module(f"iirl_opt.plot.{name}")

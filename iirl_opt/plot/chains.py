@@ -1,0 +1,91 @@
+"""Chains of a sampler: traces, posteriors, and the ridge that the likelihood leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from iirl_opt.bayesian.chains import Chains
+from iirl_opt.bayesian.posterior import Normal
+from iirl_opt.plot.canvas import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_chains"]
+
+
+def plot_chains(
+    chains: Chains,
+    *,
+    states: Sequence[str] | None = None,
+    normalise: Normal | None = None,
+    truth: tuple[ArrayLike, float] | None = None,
+    most: int = 3,
+) -> list[Axes]:
+    """Draw traces and posteriors of the parameter and some rewards, and the ridge in the last row.
+
+    On the ridge a grey curve joins what the likelihood cannot tell apart: the same follower, with
+    more of its reward constant and a larger parameter (where that scales).
+
+    Parameters
+    ----------
+    chains : the draws as they came.
+    states : names of the states.
+    normalise : how draws are moved along their ridge before they are drawn in the upper rows.
+    truth : the true reward (S,), and parameter, as a line in each posterior.
+    most : how many states to show: those of the largest mean reward.
+
+    Returns
+    -------
+    The axes row by row, a trace and a posterior in each row, and the two of the ridge at last.
+    """
+    shown = chains if normalise is None else chains.normalised(normalise)
+    names = [str(s) for s in range(shown.rewards.shape[-1])] if states is None else list(states)
+    largest = np.sort(np.argsort(-shown.mean_reward, kind="stable")[:most])
+    rows = [(chains.parameter, shown.parameters, None if truth is None else truth[1])]
+    for s in largest:
+        true = None if truth is None else float(np.asarray(truth[0], dtype=float)[s])
+        rows.append((f"reward of {names[s]}", shown.rewards[..., s], true))
+    figure = new_figure((8.0, 1.9 * len(rows) + 2.4), "constrained")
+    axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
+    for (left, right), (name, draws, true) in zip(axes, rows, strict=False):
+        edges = list(np.histogram_bin_edges(draws, bins=40))
+        for run, colour in zip(draws, cycle(COLOURS), strict=False):
+            left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
+            right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
+        if true is not None:
+            right.axvline(true, color="0.3", linestyle="--", linewidth=1)
+        left.set_ylabel(name)
+        right.set_yticks([])
+        left.margins(x=0)
+    axes[-2, 0].set_xlabel("draw; a colour a chain")
+    _ridge(axes[-1, 0], axes[-1, 1], chains)
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+    return list(axes.flat)
+
+
+def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
+    """Draw the parameter over the constant share of the reward, and its spread with and without."""
+    share = (chains.rewards.shape[-1] * chains.rewards.min(axis=-1)).ravel()
+    theta = chains.parameters.ravel()
+    moved = chains.normalised("min").parameters.ravel()
+    left.plot(share, theta, ".", color=COLOURS[0], markersize=2, alpha=0.4, label="draws")
+    along = np.linspace(0.0, min(float(share.max()), 0.99), 100)
+    for level in np.quantile(moved, (0.1, 0.5, 0.9)):
+        curve = level / (1 - along) if chains.scales else np.full_like(along, level)
+        left.plot(along, curve, color="0.45", linewidth=1.2)
+    left.set_ylim(0, 1.05 * float(theta.max()) or 1.0)
+    left.set_xlabel("share of the reward that is constant")
+    left.set_ylabel(chains.parameter)
+    edges = list(np.histogram_bin_edges(np.concatenate([theta, moved]), bins=40))
+    for draws, name, colour in ((theta, "as drawn", COLOURS[0]), (moved, "min r = 0", COLOURS[2])):
+        right.hist(draws, bins=edges, color=colour, histtype="step", label=name, linewidth=1.2)
+    right.set_xlabel(chains.parameter)
+    right.set_yticks([])
+    right.legend(frameon=False, fontsize=8)
