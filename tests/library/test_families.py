@@ -1,5 +1,6 @@
 """A family of model files is one file and one line: a seventh is made here out of these alone."""
 
+import importlib
 import importlib.util
 import json
 import re
@@ -181,3 +182,21 @@ def test_a_learner_stands_in_the_file_or_in_its_place(tmp_path: Path) -> None:
     path.write_text(joint)
     with pytest.raises(FileProblem, match=r"question\.learner: .* which learns rewards by state"):
         library.learn(library.read_model(path))
+
+
+def test_verify_judges_once_and_learn_finds_the_optimum_once(monkeypatch, capsys) -> None:
+    calls = []
+
+    def counted(place: str) -> None:
+        module, _, name = place.rpartition(".")
+        own = getattr(importlib.import_module(module), name)
+        monkeypatch.setattr(place, lambda *args, **how: calls.append(name) or own(*args, **how))
+
+    for place in ("verification.verify_affine", "commitment.commit", "learn.episodes.best_value"):
+        counted(f"iirl_opt.{place}")
+    assert run(["verify", "ideal-5"]) == 0
+    assert calls == ["verify_affine"]
+    calls.clear()
+    assert run(["learn", "two-rooms", "--episodes", "2", "--json"]) == 0
+    assert calls == ["commit"]
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["complete"]
