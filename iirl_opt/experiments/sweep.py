@@ -29,7 +29,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import Journal
@@ -131,7 +131,7 @@ def summarise(runs: ArrayLike, confidence: float = 0.95) -> Summary:
     n, mean = len(values), np.asarray(values.mean(axis=0))
     half = np.full(mean.shape, np.nan)
     if n > 1:
-        half = student.ppf((1 + confidence) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+        half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return Summary(n, mean, np.asarray(mean - half), np.asarray(mean + half))
 
 
