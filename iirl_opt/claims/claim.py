@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from iirl_opt.checks import FUNCTION, PATH, SEED, TEXT, between, checked, each, is_a, one_of, whole
-from iirl_opt.claims.exact import kernel_of
+from iirl_opt.claims.arithmetic import kernel_of
 from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra
 from iirl_opt.game.mdp import TwoAgentMDP
 

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from iirl_opt.claims.bayesian import CLAIMS as BAYESIAN
 from iirl_opt.claims.claim import Claim
-from iirl_opt.claims.cooperation import CLAIMS as COOPERATION
-from iirl_opt.claims.feasible import CLAIMS as FEASIBLE
-from iirl_opt.claims.ideal import CLAIMS as IDEAL
-from iirl_opt.claims.learning import CLAIMS as LEARNING
-from iirl_opt.claims.optima import CLAIMS as OPTIMA
-from iirl_opt.claims.planning import CLAIMS as PLANNING
-from iirl_opt.claims.strict import CLAIMS as STRICT
-from iirl_opt.claims.suboptimal import CLAIMS as SUBOPTIMAL
+from iirl_opt.claims.statements import (
+    algorithm_4,
+    algorithms_2_and_3,
+    beta_scaling,
+    condition_b,
+    convexity,
+    corollary_2,
+    half_spaces,
+    influence,
+    lemma_1,
+    lemma_2,
+    lemma_3,
+    likelihood,
+    proposition_1,
+    strict_verification,
+    theorem_1,
+    theorem_2,
+    theorem_3,
+)
 
 __all__ = ["PAPER"]
 
-PAPER: tuple[Claim, ...] = (
-    FEASIBLE + IDEAL + STRICT + COOPERATION + OPTIMA + LEARNING + SUBOPTIMAL + PLANNING + BAYESIAN
+# In the order of the paper.
+STATEMENTS = (
+    theorem_1,
+    lemma_1,
+    half_spaces,
+    influence,
+    theorem_2,
+    condition_b,
+    corollary_2,
+    strict_verification,
+    lemma_2,
+    convexity,
+    proposition_1,
+    theorem_3,
+    lemma_3,
+    algorithms_2_and_3,
+    likelihood,
+    beta_scaling,
+    algorithm_4,
 )
+
+PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)

@@ -18,18 +18,23 @@ from iirl_opt.claims import (
     PAPER,
     Claim,
     Outcome,
-    bayesian,
+    arithmetic,
+    branching,
     describe,
-    exact,
-    feasible,
-    ideal,
-    learning,
-    planning,
+    ideal_environment,
+    instances,
     read_claims,
     run_claims,
-    strict,
-    suboptimal,
     untried,
+)
+from iirl_opt.claims.statements import (
+    algorithm_4,
+    algorithms_2_and_3,
+    influence,
+    lemma_3,
+    proposition_1,
+    strict_verification,
+    theorem_3,
 )
 from iirl_opt.cli.app import run
 from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
@@ -63,11 +68,11 @@ def test_a_claim_is_as_its_status_says(claim):
 def test_a_model_file_states_the_counterexample(claim):
     problem = read_model(claim.model)
     stored = claim.counterexample()
-    if isinstance(stored, ideal.Test):
-        kernel = ideal.ideal_kernel(stored.hypothesis)[:, None]
+    if isinstance(stored, ideal_environment.IdealTest):
+        kernel = ideal_environment.ideal_kernel(stored.hypothesis)[:, None]
         game = iirl.TwoAgentMDP(kernel, stored.discount)
-    elif isinstance(stored, suboptimal.Greedy):
-        game = suboptimal.lemma_3_case(stored).game
+    elif isinstance(stored, lemma_3.GreedyGame):
+        game = lemma_3.lemma_3_case(stored).game
         game = iirl.TwoAgentMDP(game.kernel, game.discount, [1, 0, 0, 0, 0, 0, 0])
     else:
         game = stored.game
@@ -90,15 +95,18 @@ def test_names_are_unique_and_the_whole_paper_is_there():
 
 
 def test_theorem_2_smallest_counterexample():
-    kernel = ideal.ideal_kernel(exact.exact([0, 1, 2]))
+    kernel = ideal_environment.ideal_kernel(arithmetic.exact([0, 1, 2]))
     rows = [["1/6", "2/3", "1/6"], ["1/2", 0, "1/2"], ["2/3", "1/3", 0]]
-    assert (kernel[:, 1] == exact.vectors(rows)).all()
-    truth, other = exact.exact([0, 1, 2]), exact.vectors([["-1/3", "5/6", "-1/6"]])[0]
+    assert (kernel[:, 1] == arithmetic.vectors(rows)).all()
+    truth, other = arithmetic.exact([0, 1, 2]), arithmetic.vectors([["-1/3", "5/6", "-1/6"]])[0]
     feasible_for = {
         choices: bool(
-            (exact.constraint_rows(kernel, exact.stochastic(choices, 2), HALF) @ other >= 0).all()
+            (
+                arithmetic.constraint_rows(kernel, arithmetic.stochastic(choices, 2), HALF) @ other
+                >= 0
+            ).all()
         )
-        for choices in exact.optimal_policies(kernel, truth, HALF)
+        for choices in arithmetic.optimal_policies(kernel, truth, HALF)
     }
     assert feasible_for == {(0, 0, 0): False, (1, 1, 0): False, (1, 0, 0): True, (0, 1, 0): False}
 
@@ -107,14 +115,14 @@ def test_theorem_2_smallest_counterexample():
     ("n", "fails"), [(2, "0"), (3, "1/2"), (4, "3/4"), (5, "7/8"), (6, "15/16")]
 )
 def test_corollary_2_fails_on_the_truth_as_often_as_stated(n, fails):
-    truth = exact.exact([3, -1, 2, 5, 0, 1][:n])
-    kernel = ideal.ideal_kernel(truth)
+    truth = arithmetic.exact([3, -1, 2, 5, 0, 1][:n])
+    kernel = ideal_environment.ideal_kernel(truth)
     # By definition: an answer fails if a reward of another class explains it; V-space vertices.
     answers = list(product((0, 1), repeat=n - 1))
     failed = 0
     for answer in answers:
-        policy = exact.stochastic((*answer, 0), 2)
-        rows = exact.constraint_rows(kernel, policy, HALF)
+        policy = arithmetic.stochastic((*answer, 0), 2)
+        rows = arithmetic.constraint_rows(kernel, policy, HALF)
         assert (rows @ truth >= 0).all()
         feasible_rewards = iirl.FeasibleRewards(iirl.TwoAgentMDP(kernel[:, None], HALF)).observe(
             np.ones((n, 1)), np.array(policy, dtype=float)
@@ -144,11 +152,15 @@ def test_figures_of_the_counterexamples():
 
 
 def test_figures_of_algorithm_3_and_of_theorem_3():
-    shares = [planning.ratio(at).evidence.split(": ")[1] for at in planning.AUDITED]
+    shares = [
+        algorithms_2_and_3.ratio(at).evidence.split(": ")[1] for at in algorithms_2_and_3.AUDITED
+    ]
     assert shares == ["0.1476 of the best", "0.0150 of the best", "0.0015 of the best"]
     found = {
-        weight.name: suboptimal.threshold(suboptimal.Proportional(weight, Fraction(9, 10))).evidence
-        for weight in suboptimal.INCREASING
+        weight.name: theorem_3.threshold(
+            theorem_3.ProportionalGame(weight, Fraction(9, 10))
+        ).evidence
+        for weight in theorem_3.INCREASING
     }
     assert found["exp x"] == "X = 1.835"
     assert found["1 + x"] == "X = 2.562"
@@ -156,38 +168,38 @@ def test_figures_of_algorithm_3_and_of_theorem_3():
 
 
 def test_algorithms_2_and_3_are_the_library_s():
-    cycle = planning.cycling()
+    cycle = algorithms_2_and_3.cycling()
     game, reward = cycle.case.game, cycle.case.reward.astype(float)
     follower = iirl.BoltzmannFollower(2.0)
     problem = iirl.CommitmentProblem(game, reward, follower)
     found = ValueIteration(order="in-place").iterate(problem)
     assert (found.converged, found.cycle) == (False, 3)
-    for at in planning.AUDITED[:2]:
-        case = suboptimal.lemma_3_case(at)
+    for at in algorithms_2_and_3.AUDITED[:2]:
+        case = lemma_3.lemma_3_case(at)
         greedy = iirl.EpsilonGreedyFollower(float(at.epsilon))
         reward = case.reward.astype(float)
         found = ValueIteration().iterate(iirl.CommitmentProblem(case.game, reward, greedy))
-        own = planning.algorithm_3(case, at.epsilon)
+        own = algorithms_2_and_3.algorithm_3(case, at.epsilon)
         assert found.iterated.policy.argmax(axis=1)[2] == own[2] == 0
 
 
 @pytest.mark.parametrize("last", [False, True])
 def test_the_exact_answers_of_lemma_3_and_theorem_3_are_those_of_the_library_s_followers(last):
-    at = suboptimal.audited()
-    case = suboptimal.lemma_3_case(at)
+    at = lemma_3.audited()
+    case = lemma_3.lemma_3_case(at)
     reward = case.reward.astype(float)
     greedy = iirl.EpsilonGreedyFollower(0.5, ties="last" if last else "first")
     for share in (Fraction(0), Fraction(1, 4), Fraction(1)):
         pi1 = np.tile([float(share), float(1 - share)], (7, 1))
-        own = suboptimal.earned(case, share, suboptimal.greedy(HALF, last=last))
+        own = branching.earned(case, share, lemma_3.greedy(HALF, last=last))
         theirs = iirl.evaluate(case.game, reward, (pi1, greedy.respond(case.game, reward, pi1)))
         np.testing.assert_allclose(own.astype(float), theirs, atol=1e-12)
 
 
 def test_about_half_the_episodes_with_an_idle_partner_are_bad_for_ever():
-    bad = learning.bad_episodes(learning.idle_partner())
+    bad = proposition_1.bad_episodes(proposition_1.idle_partner())
     assert 15 < len(bad) < 45
-    assert max(bad) > learning.LATE
+    assert max(bad) > proposition_1.LATE
 
 
 def test_both_readings_of_the_assumption_hold_in_small_generic_games_and_rarely_beyond():
@@ -196,10 +208,10 @@ def test_both_readings_of_the_assumption_hold_in_small_generic_games_and_rarely_
         found = []
         for _ in range(6):
             weights = rng.integers(1, 98, (n_states, 2, 2, n_states))
-            at = learning.Case(
-                iirl.TwoAgentMDP(weights, "9/10"), exact.exact(rng.permutation(9)[:n_states])
+            at = instances.Case(
+                iirl.TwoAgentMDP(weights, "9/10"), arithmetic.exact(rng.permutation(9)[:n_states])
             )
-            found.append(learning.violated_assumption(at, joint=joint) is None)
+            found.append(proposition_1.violated_assumption(at, joint=joint) is None)
         return sum(found)
 
     assert share(2, True) == share(2, False) == 6
@@ -207,15 +219,15 @@ def test_both_readings_of_the_assumption_hold_in_small_generic_games_and_rarely_
 
 
 def test_symmetric_proposals_do_not_save_the_printed_acceptance():
-    rows = exact.exact([[5, 3, 2], [3, 4, 3], [2, 3, 5]]) / 10
-    target = exact.exact([2, 3, 5]) / 10
-    assert not bayesian.printed_acceptance(bayesian.Sampler(target, rows)).holds
-    even = exact.exact([[1, 1, 1]] * 3) / 3
-    assert bayesian.printed_acceptance(bayesian.Sampler(target, even)).holds
+    rows = arithmetic.exact([[5, 3, 2], [3, 4, 3], [2, 3, 5]]) / 10
+    target = arithmetic.exact([2, 3, 5]) / 10
+    assert not algorithm_4.printed_acceptance(algorithm_4.Sampler(target, rows)).holds
+    even = arithmetic.exact([[1, 1, 1]] * 3) / 3
+    assert algorithm_4.printed_acceptance(algorithm_4.Sampler(target, even)).holds
 
 
 def test_the_printed_chain_is_what_a_simulation_does():
-    at = bayesian.asymmetric()
+    at = algorithm_4.asymmetric()
     rng = np.random.default_rng(0)
     target, proposal = (np.array(x, dtype=float) for x in (at.target, at.proposal))
     counts, x, stored = np.zeros(3), 0, target[0] / proposal[1, 0]
@@ -226,7 +238,7 @@ def test_the_printed_chain_is_what_a_simulation_does():
         if accepted < p / stored:
             x, stored = new, p
         counts[x] += 1
-    found = bayesian.stationary(bayesian.printed_chain(at)).reshape(3, 3).sum(axis=1)
+    found = algorithm_4.stationary(algorithm_4.printed_chain(at)).reshape(3, 3).sum(axis=1)
     np.testing.assert_allclose(counts / counts.sum(), found.astype(float), atol=0.02)
 
 
@@ -235,27 +247,29 @@ def test_the_printed_chain_is_what_a_simulation_does():
 
 @given(games(), st.data())
 def test_exact_definitions_agree_with_an_independent_brute_force(game, data):
-    reward = exact.exact(data.draw(rewards(game.n_states)))
-    kernel, discount = exact.kernel_of(game), exact.discount_of(game)
-    problem = exact.leave(kernel, exact.exact(np.eye(game.shape[1], dtype=int)[[0] * len(reward)]))
+    reward = arithmetic.exact(data.draw(rewards(game.n_states)))
+    kernel, discount = arithmetic.kernel_of(game), arithmetic.discount_of(game)
+    problem = arithmetic.leave(
+        kernel, arithmetic.exact(np.eye(game.shape[1], dtype=int)[[0] * len(reward)])
+    )
     flat = np.repeat(reward[:, None], problem.shape[1], axis=1)
     found = [
-        exact.stochastic(c, problem.shape[1]).tolist()
-        for c in exact.optimal_policies(problem, reward, discount)
+        arithmetic.stochastic(c, problem.shape[1]).tolist()
+        for c in arithmetic.optimal_policies(problem, reward, discount)
     ]
     assert found == [p.tolist() for p in optimal_policies(problem, flat, discount)]
-    best = exact.policy_values(problem, reward, exact.exact(found[0]), discount)
+    best = arithmetic.policy_values(problem, reward, arithmetic.exact(found[0]), discount)
     assert (best == best_values(problem, flat, discount)).all()
-    assert is_optimal(problem, flat, exact.exact(found[-1]), discount)
+    assert is_optimal(problem, flat, arithmetic.exact(found[-1]), discount)
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_vertices_and_cones_agree_with_linear_programming(rows):
     from scipy.optimize import linprog
 
-    matrix, target = exact.exact(rows), exact.exact([1, -1, 0])
+    matrix, target = arithmetic.exact(rows), arithmetic.exact([1, -1, 0])
     dual = linprog(np.zeros(len(rows)), A_eq=np.array(rows).T, b_eq=[1, -1, 0])
-    assert exact.in_cone(matrix, target) == (dual.status == 0)
+    assert arithmetic.in_cone(matrix, target) == (dual.status == 0)
     for objective in ([1, 0, 0], [1, 2, -3], [-1, 5, 2]):
         primal = linprog(
             -np.array(objective),
@@ -264,7 +278,9 @@ def test_vertices_and_cones_agree_with_linear_programming(rows):
             A_eq=np.ones((1, 3)),
             b_eq=[1],
         )
-        values = [float(exact.exact(objective) @ v) for v in exact.simplex_vertices(matrix)]
+        values = [
+            float(arithmetic.exact(objective) @ v) for v in arithmetic.simplex_vertices(matrix)
+        ]
         assert (primal.status == 2) == (not values)
         if values:
             assert max(values) == pytest.approx(-primal.fun, abs=1e-7)
@@ -282,28 +298,28 @@ def test_vertices_and_cones_agree_with_linear_programming(rows):
     ],
 )
 def test_membership_of_the_affine_class(x, reward, closed, strict):
-    pair = exact.exact(x), exact.exact(reward)
-    assert exact.in_affine_class(*pair, strict=False) == closed
-    assert exact.in_affine_class(*pair, strict=True) == strict
+    pair = arithmetic.exact(x), arithmetic.exact(reward)
+    assert arithmetic.in_affine_class(*pair, strict=False) == closed
+    assert arithmetic.in_affine_class(*pair, strict=True) == strict
 
 
 def test_floats_are_the_binary_fractions_that_they_are():
-    assert exact.exact([0.1, 0.25, 2.0]).tolist() == [Fraction(0.1), Fraction(1, 4), 2]
-    assert exact.exact(["1/3", Fraction(1, 10), 2]).tolist()[:2] == [
+    assert arithmetic.exact([0.1, 0.25, 2.0]).tolist() == [Fraction(0.1), Fraction(1, 4), 2]
+    assert arithmetic.exact(["1/3", Fraction(1, 10), 2]).tolist()[:2] == [
         Fraction(1, 3),
         Fraction("0.1"),
     ]
     with pytest.raises(ValueError, match="NaN"):
-        exact.exact([float("nan")])
+        arithmetic.exact([float("nan")])
 
 
 @given(st.integers(0, 10**6), st.integers(2, 8), st.sampled_from(["simplex", "basis", "signs"]))
 def test_strict_tests_are_what_they_say(seed, n, kind):
     n = n if kind == "simplex" else (3, 4, 8)[n % 3]
     rng = np.random.default_rng(seed)
-    mirrors = tuple(exact.exact(x - x.mean() * 0) for x in rng.integers(-3, 4, (2, n)))
+    mirrors = tuple(arithmetic.exact(x - x.mean() * 0) for x in rng.integers(-3, 4, (2, n)))
     mirrors = tuple(x - x.sum() / n for x in mirrors)
-    at = strict.strict_test(n, kind, Fraction(1, 7), HALF, mirrors)
+    at = strict_verification.strict_test(n, kind, Fraction(1, 7), HALF, mirrors)
     assert (at.kernel.sum(axis=2) == 1).all()
     assert (at.kernel >= 0).all()
     assert at.w.sum() == 0
@@ -320,10 +336,10 @@ def test_strict_tests_are_what_they_say(seed, n, kind):
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7])
 def test_the_least_gap_of_a_strict_test_is_attained(n):
-    at = strict.sharpest(n, 100, HALF)
+    at = strict_verification.sharpest(n, 100, HALF)
     stated = at.discount**2 * at.squared * (at.w @ at.w) / (n * (n - 1) * (1 + at.squared))
     assert at.ahead.min() ** 2 == stated
-    assert strict.strict_completeness(at).holds
+    assert strict_verification.strict_completeness(at).holds
 
 
 # The search
@@ -418,11 +434,11 @@ def test_what_makes_no_claim_is_refused():
 
 
 def test_instances_are_described_whole():
-    at = feasible.same_answer()
+    at = influence.same_answer()
     assert "discount=9/10" in describe(at)
     assert "reward=[0, 1, 19/20]" in describe(at)
-    assert describe(suboptimal.Proportional(suboptimal.STEP, HALF)).startswith(
-        "Proportional(weight=1 below 1/4, else 2, discount=1/2"
+    assert describe(theorem_3.ProportionalGame(theorem_3.STEP, HALF)).startswith(
+        "ProportionalGame(weight=1 below 1/4, else 2, discount=1/2"
     )
     assert Outcome(True).evidence == ""
 

@@ -14,21 +14,27 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 
-from iirl_opt.claims import (
-    PAPER,
-    bayesian,
-    cooperation,
-    exact,
-    feasible,
-    ideal,
-    instances,
-    learning,
-    optima,
-    planning,
-    strict,
-    suboptimal,
-)
+from iirl_opt.claims import PAPER, arithmetic, ideal_environment, instances, responses
 from iirl_opt.claims.claim import FAILING
+from iirl_opt.claims.statements import (
+    algorithm_4,
+    algorithms_2_and_3,
+    beta_scaling,
+    condition_b,
+    convexity,
+    corollary_2,
+    half_spaces,
+    influence,
+    lemma_1,
+    lemma_2,
+    lemma_3,
+    likelihood,
+    proposition_1,
+    strict_verification,
+    theorem_1,
+    theorem_2,
+    theorem_3,
+)
 
 BY_NAME = {claim.name: claim for claim in PAPER}
 MORE, LESS = Fraction(21, 20), Fraction(19, 20)  # a constant that is 5 % too large, or too small
@@ -39,7 +45,7 @@ def rows_hold(at, episodes=None, tolerance=0):
     chosen = range(len(at.episodes))[:episodes]
     return all(
         (
-            exact.constraint_rows(at.problem(t), at.episodes[t].pi2, at.discount) @ at.reward
+            arithmetic.constraint_rows(at.problem(t), at.episodes[t].pi2, at.discount) @ at.reward
             >= -tolerance
         ).all()
         for t in chosen
@@ -54,7 +60,7 @@ def unnormalised(at):
     plane, _ = at
     n = len(plane.offset)
     identity = np.eye(n - 2, dtype=int)
-    return plane, exact.exact(np.vstack([identity, -identity.sum(axis=0)]))
+    return plane, arithmetic.exact(np.vstack([identity, -identity.sum(axis=0)]))
 
 
 def vertices_induced(at):
@@ -62,7 +68,9 @@ def vertices_induced(at):
     n, n_a, n_b = at.game.shape
     rows = at.kernel.reshape(n, n_a, -1)
     reached = all(
-        exact.in_cone(rows[s], np.eye(n, dtype=int)[[0] * (n_b - 1) + [s]].astype(object).ravel())
+        arithmetic.in_cone(
+            rows[s], np.eye(n, dtype=int)[[0] * (n_b - 1) + [s]].astype(object).ravel()
+        )
         for s in range(n)
     )
     return reached == (n_a >= n**n_b)
@@ -73,136 +81,144 @@ MUTANTS = {
     "theorem-1-repaired": (
         lambda: instances.near_ties(max_states=3),  # a tolerance decides
         lambda at: (
-            feasible.is_feasible(at, at.reward) == rows_hold(at, tolerance=Fraction(1, 10**9))
+            responses.is_feasible(at, at.reward) == rows_hold(at, tolerance=Fraction(1, 10**9))
         ),
     ),
-    "theorem-1-actions": (None, partial(feasible.joint_rewards, immediate=False)),
+    "theorem-1-actions": (None, partial(theorem_1.joint_rewards, immediate=False)),
     "theorem-1-trivial": (lambda: instances.cases(episodes=1, min_follower_actions=2), None),
-    "theorem-1-absorbing": (None, feasible.unconstrained),
+    "theorem-1-absorbing": (None, theorem_1.unconstrained),
     "corollary-1-repaired": (
         None,  # the first episode decides
-        lambda at: feasible.is_feasible(at, at.reward) == rows_hold(at, episodes=1),
+        lambda at: responses.is_feasible(at, at.reward) == rows_hold(at, episodes=1),
     ),
     "constraint-count-repaired": (
         None,
-        lambda at: feasible.scalar_rows(at, most=at.game.n_follower_actions - 1),  # one state's
+        lambda at: theorem_1.scalar_rows(at, most=at.game.n_follower_actions - 1),  # one state's
     ),
-    "lemma-1": (None, lambda at: feasible.lemma_1(scaled_by(at, -1))),
+    "lemma-1": (None, lambda at: lemma_1.lemma_1(scaled_by(at, -1))),
     "lemma-1-constants": (
         None,
-        lambda at: feasible.is_feasible(at, exact.exact(np.eye(len(at.reward), dtype=int))[0]),
+        lambda at: responses.is_feasible(
+            at, arithmetic.exact(np.eye(len(at.reward), dtype=int))[0]
+        ),
     ),
-    "lemma-1-repaired": (None, lambda at: feasible.indistinguishable(scaled_by(at, -1))),
-    "affine-class-repaired": (None, partial(feasible.equivalence, strict=False)),
+    "lemma-1-repaired": (None, lambda at: lemma_1.indistinguishable(scaled_by(at, -1))),
+    "affine-class-repaired": (None, partial(lemma_1.equivalence, strict=False)),
     "affine-class-closure": (
         None,
         lambda at: (
-            exact.in_affine_class(at[1], at[0], strict=False)
-            == exact.in_affine_class(at[1], at[0], strict=True)
+            arithmetic.in_affine_class(at[1], at[0], strict=False)
+            == arithmetic.in_affine_class(at[1], at[0], strict=True)
         ),
     ),
-    "half-space-line": (None, lambda at: not feasible.half_spaces_minimal(at).holds),
+    "half-space-line": (None, lambda at: not half_spaces.half_spaces_minimal(at).holds),
     "half-space-minimal": (
         lambda: BY_NAME["half-space-line"].instances(),
-        lambda at: not feasible.half_spaces_minimal(at).holds,
+        lambda at: not half_spaces.half_spaces_minimal(at).holds,
     ),
-    "half-space-fewer": (None, lambda at: feasible.too_few_half_spaces(unnormalised(at))),
+    "half-space-fewer": (None, lambda at: half_spaces.too_few_half_spaces(unnormalised(at))),
     "influence-leader": (
         lambda: instances.moved_cases(2, min_leader_actions=2),
-        feasible.same_answers,
+        influence.same_answers,
     ),
-    "influence-follower": (lambda: instances.moved_cases(2), feasible.unconstrained),
+    "influence-follower": (lambda: instances.moved_cases(2), theorem_1.unconstrained),
     "influence-teaches-nothing": (lambda: instances.moved_cases(2, min_leader_actions=2), None),
-    "theorem-2-ties": (None, ideal.theorem_2),
+    "theorem-2-ties": (None, theorem_2.theorem_2),
     "theorem-2-full": (
-        ideal.trials(least=3, ties="alike", hypothesis_constant=False),
-        partial(ideal.mixed_ties_tell_little, whatever=True),
+        ideal_environment.trials(least=3, ties="alike", hypothesis_constant=False),
+        partial(theorem_2.mixed_ties_tell_little, whatever=True),
     ),
-    "theorem-2-two-states": (ideal.trials(least=3, most=3, hypothesis_constant=False), None),
-    "theorem-2-all-rows": (None, partial(ideal.all_rows_are_needed, doubled=True)),
-    "theorem-2-impossible": (None, partial(ideal.spoiled_by_ties, steps=1)),
-    "theorem-2-rank-one": (None, partial(ideal.rank_one, apart=True)),
+    "theorem-2-two-states": (
+        ideal_environment.trials(least=3, most=3, hypothesis_constant=False),
+        None,
+    ),
+    "theorem-2-all-rows": (None, partial(theorem_2.all_rows_are_needed, doubled=True)),
+    "theorem-2-impossible": (None, partial(theorem_2.spoiled_by_ties, steps=1)),
+    "theorem-2-rank-one": (None, partial(theorem_2.rank_one, apart=True)),
     "condition-b": (None, vertices_induced),
     "condition-b-uncontrolled": (
-        lambda: ideal.controlled(still=False),
-        partial(ideal.uncontrolled_state, whatever=True),
+        lambda: condition_b.controlled(still=False),
+        partial(condition_b.uncontrolled_state, whatever=True),
     ),
-    "corollary-2-frequency": (None, partial(ideal.tie_frequency, off=1)),
-    "corollary-2-constant-truth": (None, partial(ideal.tie_frequency, off=-1)),
+    "corollary-2-frequency": (None, partial(corollary_2.tie_frequency, off=1)),
+    "corollary-2-constant-truth": (None, partial(corollary_2.tie_frequency, off=-1)),
     "corollary-2-rejects": (
-        ideal.trials(truth="other", most=4),
-        partial(ideal.rejected_is_false, whatever=True),
+        ideal_environment.trials(truth="other", most=4),
+        partial(corollary_2.rejected_is_false, whatever=True),
     ),
     "corollary-2-all-optimal": (
-        ideal.trials(truth="class", discounts=("0",), least=2, most=4),
+        ideal_environment.trials(truth="class", discounts=("0",), least=2, most=4),
         None,
     ),
     "corollary-2-fewer-rows": (
-        ideal.trials(truth="class", discounts=("0",), least=3, most=4),
+        ideal_environment.trials(truth="class", discounts=("0",), least=3, most=4),
         None,
     ),
-    "corollary-2-mixed": (ideal.trials(truth="class", discounts=("0",), least=2, most=4), None),
-    "strict-complete": (None, partial(strict.strict_completeness, factor=MORE)),
-    "strict-sound": (None, partial(strict.strict_soundness, factor=LESS)),
-    "strict-sound-basis": (None, partial(strict.strict_soundness, factor=LESS)),
-    "strict-sound-signs": (None, partial(strict.strict_soundness, factor=LESS)),
+    "corollary-2-mixed": (
+        ideal_environment.trials(truth="class", discounts=("0",), least=2, most=4),
+        None,
+    ),
+    "strict-complete": (None, partial(strict_verification.strict_completeness, factor=MORE)),
+    "strict-sound": (None, partial(strict_verification.strict_soundness, factor=LESS)),
+    "strict-sound-basis": (None, partial(strict_verification.strict_soundness, factor=LESS)),
+    "strict-sound-signs": (None, partial(strict_verification.strict_soundness, factor=LESS)),
     "strict-tight": (lambda: BY_NAME["strict-sound"].instances(), None),
-    "close-reward": (None, partial(strict.value_of_close_reward, factor=2 * LESS)),
-    "lemma-2": (None, partial(cooperation.lemma_2, any_response=True)),
+    "close-reward": (None, partial(strict_verification.value_of_close_reward, factor=2 * LESS)),
+    "lemma-2": (None, partial(lemma_2.lemma_2, any_response=True)),
     "lemma-2-start-value": (
         lambda: BY_NAME["lemma-2-from-start"].instances(),
-        partial(cooperation.lemma_2_start_value, elsewhere=True),
+        partial(lemma_2.lemma_2_start_value, elsewhere=True),
     ),
     "o-equality-convex": (
         lambda: BY_NAME["o-connected"].instances(),  # of two members of O the mean has all optima
-        lambda at: (lambda true, x, y, mean: mean == true)(*optima.mixed(at)),
+        lambda at: (lambda true, x, y, mean: mean == true)(*convexity.mixed(at)),
     ),
     "o-connected": (
-        optima.not_convex_cases,  # O is star-shaped about r1, too
+        convexity.not_convex_cases,  # O is star-shaped about r1, too
         lambda at: (
-            optima.star_shaped(replace(at, reward=at.other[0], other=(at.other[1],))).holds
-            and optima.convex(at).holds
+            convexity.star_shaped(replace(at, reward=at.other[0], other=(at.other[1],))).holds
+            and convexity.convex(at).holds
         ),
     ),
     "o-mixture": (
         None,
-        lambda at: (lambda _, x, y, mean: mean == x | y)(*optima.mixed(at)),
+        lambda at: (lambda _, x, y, mean: mean == x | y)(*convexity.mixed(at)),
     ),
     "o-superset-convex": (
         None,
-        lambda at: (lambda true, x, y, mean: mean >= x | y)(*optima.mixed(at)),
+        lambda at: (lambda true, x, y, mean: mean >= x | y)(*convexity.mixed(at)),
     ),
-    "o-single-convex": (optima.not_convex_cases, optima.convex),
-    "o-two-states": (optima.not_convex_cases, None),
+    "o-single-convex": (convexity.not_convex_cases, convexity.convex),
+    "o-two-states": (convexity.not_convex_cases, None),
     "proposition-1-two-states": (lambda: instances.generic_cases(3), None),
-    "proposition-1-repaired": (lambda: instances.generic_cases(3), learning.no_regret),
-    "algorithm-1-exploration": (None, partial(learning.exploration, explore=0)),
+    "proposition-1-repaired": (lambda: instances.generic_cases(3), proposition_1.no_regret),
+    "algorithm-1-exploration": (None, partial(proposition_1.exploration, explore=0)),
     "theorem-3-limit-repaired": (
-        suboptimal.proportional((replace(suboptimal.RATIO, bounded=False),)),
+        theorem_3.proportional((replace(theorem_3.RATIO, bounded=False),)),
         None,
     ),
     "theorem-3-repaired": (
         None,
-        partial(suboptimal.somewhere_increasing, factor=Fraction(2, 5)),
+        partial(theorem_3.somewhere_increasing, factor=Fraction(2, 5)),
     ),
-    "theorem-3-threshold": (None, partial(suboptimal.threshold, factor=LESS)),
-    "uniform-follower": (None, partial(suboptimal.uniform_follower, steady=True)),
-    "lemma-3-bound": (None, partial(suboptimal.lemma_3_bound, factor=LESS)),
-    "deterministic-greedy-gain": (None, partial(suboptimal.mixing_gains, factor=LESS)),
-    "algorithm-3-ratio": (None, partial(planning.ratio, factor=LESS)),
-    "likelihood-product": (None, partial(bayesian.first_line, forget=True)),
-    "likelihood-repaired": (None, partial(bayesian.log_softmax, normalised=False)),
-    "beta-scaling-repaired": (None, partial(bayesian.repaired_scaling, factor=LESS)),
-    "beta-identifiable-repaired": (lambda: bayesian.controlled(free=False), None),
-    "algorithm-4-repaired": (None, bayesian.printed_acceptance),
+    "theorem-3-threshold": (None, partial(theorem_3.threshold, factor=LESS)),
+    "uniform-follower": (None, partial(theorem_3.uniform_follower, steady=True)),
+    "lemma-3-bound": (None, partial(lemma_3.lemma_3_bound, factor=LESS)),
+    "deterministic-greedy-gain": (None, partial(lemma_3.mixing_gains, factor=LESS)),
+    "algorithm-3-ratio": (None, partial(algorithms_2_and_3.ratio, factor=LESS)),
+    "likelihood-product": (None, partial(likelihood.first_line, forget=True)),
+    "likelihood-repaired": (None, partial(likelihood.log_softmax, normalised=False)),
+    "beta-scaling-repaired": (None, partial(beta_scaling.repaired_scaling, factor=LESS)),
+    "beta-identifiable-repaired": (lambda: beta_scaling.controlled(free=False), None),
+    "algorithm-4-repaired": (None, algorithm_4.printed_acceptance),
 }
 
 # Where a constant is attained, 5 % to the other side is refuted as well.
 OTHER_SIDE = {
-    "theorem-3-threshold": partial(suboptimal.threshold, factor=MORE),
-    "lemma-3-bound": partial(suboptimal.lemma_3_bound, factor=MORE),
-    "deterministic-greedy-gain": partial(suboptimal.mixing_gains, factor=MORE),
-    "algorithm-3-ratio": partial(planning.ratio, factor=MORE),
+    "theorem-3-threshold": partial(theorem_3.threshold, factor=MORE),
+    "lemma-3-bound": partial(lemma_3.lemma_3_bound, factor=MORE),
+    "deterministic-greedy-gain": partial(lemma_3.mixing_gains, factor=MORE),
+    "algorithm-3-ratio": partial(algorithms_2_and_3.ratio, factor=MORE),
 }
 
 
@@ -268,7 +284,7 @@ def test_what_is_not_tight():
     By √(N/(N − 1))·(1+ε)/√(1+ε²), so by more than 6.9 % for N ≤ 8.
     """
     for n in range(3, 9):
-        at = strict.sharpest(n, 100, Fraction(9, 10))
+        at = strict_verification.sharpest(n, 100, Fraction(9, 10))
         epsilon = float(at.squared) ** 0.5
         size = float(at.w @ at.w) ** 0.5
         printed = 0.9 * epsilon * size / (n * (1 + epsilon))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from iirl_opt.claims.exact import exact, kernel_of, leave, optimal_policies
+from iirl_opt.claims.arithmetic import exact, kernel_of, leave, optimal_policies
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.exact import exact_kernel, exact_optimum

@@ -8,9 +8,9 @@ from depth import share
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from iirl_opt.claims.exact import exact
+from iirl_opt.claims.arithmetic import exact
 from iirl_opt.claims.instances import Case
-from iirl_opt.claims.learning import violated_assumption
+from iirl_opt.claims.statements.proposition_1 import violated_assumption
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game

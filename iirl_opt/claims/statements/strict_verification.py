@@ -26,20 +26,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.exact import (
+from iirl_opt.claims.arithmetic import (
     Choices,
     Exact,
     action_values,
     exact,
+    largest_scale,
     optimal_policies,
     policies_of,
     solve,
 )
+from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import POSITIVE, Case, case, moved_cases
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
 
 __all__ = ["CLAIMS", "StrictTest", "sharpest", "strict_test"]
 
@@ -75,7 +77,10 @@ class StrictTest:
         n = len(self.w)
         return np.stack(
             [
-                [exact([Fraction(1, n)] * n), *(Fraction(1, n) - _fitting(x) * x for x in rows)]
+                [
+                    exact([Fraction(1, n)] * n),
+                    *(Fraction(1, n) - largest_scale(x) * x for x in rows),
+                ]
                 for rows in self.rows
             ]
         )
@@ -102,12 +107,6 @@ class StrictTest:
         if along <= 0:
             return None
         return Fraction((centred @ centred) * (self.w @ self.w) / along**2 - 1)
-
-
-def _fitting(row: Exact) -> Fraction:
-    """Return the largest scale at which 1/N − row is a distribution."""
-    n = len(row)
-    return Fraction(min(Fraction(1, n) / row.max(), (1 - Fraction(1, n)) / -row.min()))
 
 
 def value_of_close_reward(at: Case, *, factor: Fraction = Fraction(2)) -> Outcome:
@@ -143,20 +142,21 @@ def strict_soundness(at: StrictTest, *, factor: Fraction = Fraction(1)) -> Outco
     tangent, bound = at.tangent, factor**2 * at.bound
     if tangent is None:
         return Outcome(False, "the angle is 90° or more")
-    return Outcome(tangent <= bound, f"tan / bound = {_ratio(tangent, bound):.6f}")
+    return Outcome(tangent <= bound, f"tan / bound = {_root_of_ratio(tangent, bound):.6f}")
 
 
 def strict_is_tight(at: StrictTest) -> Outcome:
     """Decide: the reward of an extreme ray is accepted by a tied follower, at the bound itself."""
     tangent = at.tangent
     accepted = bool(at.ahead.min() == 0)
+    share = _root_of_ratio(tangent or Fraction(0), at.bound)
     return Outcome(
         accepted and tangent == at.bound,
-        f"accepted: {accepted}; tan / bound = {_ratio(tangent or Fraction(0), at.bound):.6f}",
+        f"accepted: {accepted}; tan / bound = {share:.6f}",
     )
 
 
-def _ratio(tangent: Fraction, bound: Fraction) -> float:
+def _root_of_ratio(tangent: Fraction, bound: Fraction) -> float:
     return math.sqrt(tangent / bound) if bound else float(bool(tangent))
 
 
@@ -313,7 +313,6 @@ def _close_rewards() -> SearchStrategy[Case]:
 
 
 KINDS: tuple[Rows, ...] = get_args(Rows)
-
 CLAIMS = (
     Claim(
         "strict-complete",

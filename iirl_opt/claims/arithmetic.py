@@ -37,7 +37,9 @@ __all__ = [
     "is_full",
     "joint_problem",
     "kernel_of",
+    "largest_scale",
     "leave",
+    "nonzero_rows",
     "optimal_policies",
     "policies_of",
     "policy_values",
@@ -232,7 +234,7 @@ def in_affine_class(x: Exact, reward: Exact, *, strict: bool) -> bool:
 
 def is_full(rows: Exact) -> bool:
     """Return whether ``{x : rows·x ≥ 0}`` has inner points: no row is also ≤ 0 on all of it."""
-    nonzero = rows[(rows != 0).any(axis=1)]
+    nonzero = nonzero_rows(rows)
     return not any(in_cone(nonzero, -row) for row in nonzero)
 
 
@@ -242,8 +244,20 @@ def affine_class_holds(rows: Exact, reward: Exact) -> bool:
         return False
     phis = complement(exact(np.ones(len(reward), int)), reward)
     needed = [*phis, *(-phi for phi in phis), _centred(reward)]
-    nonzero = rows[(rows != 0).any(axis=1)]
+    nonzero = nonzero_rows(rows)
     return all(in_cone(nonzero, target) for target in needed)
+
+
+def nonzero_rows(rows: Exact) -> Exact:
+    """Return the rows that are not zero."""
+    kept: Exact = rows[(rows != 0).any(axis=1)]
+    return kept
+
+
+def largest_scale(row: Exact) -> Fraction:
+    """Return the largest scale at which 1/N − row is a distribution."""
+    n = len(row)
+    return Fraction(min(Fraction(1, n) / row.max(), (1 - Fraction(1, n)) / -row.min()))
 
 
 def simplex_vertices(rows: Exact) -> list[Exact]:
@@ -253,7 +267,7 @@ def simplex_vertices(rows: Exact) -> list[Exact]:
     """
     n = rows.shape[1]
     whole = {tuple(map(int, unit)) for unit in np.eye(n, dtype=int)}
-    whole |= {_whole(row) for row in rows if (row != 0).any()}
+    whole |= {_whole_numbers(row) for row in rows if (row != 0).any()}
     matrix = np.array(sorted(whole), dtype=object)
     tight = np.array(list(combinations(matrix, n - 1)), dtype=object).reshape(-1, n - 1, n)
     rays = np.stack([(-1) ** j * _determinant(np.delete(tight, j, 2)) for j in range(n)], axis=1)
@@ -272,7 +286,7 @@ def _centred(reward: Exact) -> Exact:
     return centred
 
 
-def _whole(row: Exact) -> tuple[int, ...]:
+def _whole_numbers(row: Exact) -> tuple[int, ...]:
     """Return the row as whole numbers without a common divisor."""
     common = math.lcm(*(x.denominator for x in row))
     numbers = [int(x * common) for x in row]

@@ -1,4 +1,4 @@
-"""Cooperating with an optimal follower: Lemma 2, and the condition that it needs.
+"""Lemma 2: cooperating with an optimal follower, and the condition that it needs.
 
 Source: the paper, Section 4.2. All is exact, by comparison with every deterministic policy.
 """
@@ -10,47 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from iirl_opt.claims.arithmetic import Exact, exact, policies_of
 from iirl_opt.claims.claim import Claim, Outcome
-from iirl_opt.claims.exact import (
-    Choices,
-    Exact,
-    exact,
-    joint_problem,
-    optimal_policies,
-    policies_of,
-    policy_values,
-    stochastic,
-)
-from iirl_opt.claims.feasible import case_problem
 from iirl_opt.claims.instances import POSITIVE, Case, case, cases
+from iirl_opt.claims.responses import joint_optima, responses, split, values
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["CLAIMS", "joint_optima", "responses", "split", "values"]
 
-
-def joint_optima(at: Case, reward: Exact) -> list[Choices]:
-    """Return the deterministic joint policies that are optimal in all states."""
-    return optimal_policies(joint_problem(at.kernel), reward, at.discount)
-
-
-def split(at: Case, joint: Choices) -> tuple[Choices, Choices]:
-    """Return the two parts of a joint policy."""
-    n_b = at.game.shape[2]
-    return tuple(c // n_b for c in joint), tuple(c % n_b for c in joint)
-
-
-def values(at: Case, pi1: Choices, pi2: Choices, reward: Exact) -> Exact:
-    """Return the values (S,) of two deterministic policies."""
-    policy = stochastic(pi2, at.game.shape[2])
-    return policy_values(case_problem(at, pi1), reward, policy, at.discount)
-
-
-def responses(at: Case, pi1: Choices, reward: Exact) -> list[Choices]:
-    """Return the deterministic responses to a deterministic commitment that are optimal."""
-    return optimal_policies(case_problem(at, pi1), reward, at.discount)
+__all__ = ["CLAIMS"]
 
 
 def lemma_2(at: Case, *, any_response: bool = False) -> Outcome:

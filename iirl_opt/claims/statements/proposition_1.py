@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.cooperation import joint_optima, responses, split, values
-from iirl_opt.claims.exact import (
+from iirl_opt.claims.arithmetic import (
     Choices,
     Exact,
     constraint_rows,
@@ -32,12 +30,15 @@ from iirl_opt.claims.exact import (
     simplex_vertices,
     stochastic,
 )
-from iirl_opt.claims.feasible import case_problem, same_answer
+from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, case, generic_case, generic_cases
+from iirl_opt.claims.responses import case_problem, joint_optima, responses, split, values
+from iirl_opt.claims.statements.influence import same_answer
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
 
 __all__ = ["CLAIMS", "bad_episodes", "violated_assumption"]
 
@@ -280,7 +281,6 @@ MEETING: tuple[tuple[int, int, int, int], ...] = (
     *((seed, 3, 2, 3) for seed in (6, 12, 14, 15, 32, 35, 49, 57, 58, 65, 74, 86, 87, 94)),
     *((seed, 3, 2, 1) for seed in (0, 1, 4, 6, 7, 9, 10, 12, 14, 15, 18, 22, 24, 26)),
 )
-
 CLAIMS = (
     Claim(
         "proposition-1-joint",

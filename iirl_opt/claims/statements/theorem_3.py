@@ -1,8 +1,8 @@
-"""Committing to suboptimal followers: Theorem 3, Lemma 3, the uniform follower.
+"""Theorem 3: committing to followers with ``π2 ∝ f(Q)``, and to one that plays uniformly.
 
-Source: the paper, Section 5.2 and Appendix B. The two counterexample games are built as the paper
-draws them. They are decided in Fractions, with functions f that take Fractions to Fractions; the
-exponential is rounded to a double first, which leaves it a nondecreasing function.
+Source: the paper, Section 5.2 and Appendix B. The counterexample game is built as the paper draws
+it. It is decided in Fractions, with functions f that take Fractions to Fractions; the exponential
+is rounded to a double first, which leaves it a nondecreasing function.
 
 In the game of Theorem 3 the follower chooses in s0 between x and what a state s2 is worth, y under
 a1 and 0 under a2. So a1 is better from s2 for y > 0, and worse from s0 iff
@@ -19,26 +19,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from iirl_opt.claims.arithmetic import Exact, exact, policies_of, policy_values, stochastic
+from iirl_opt.claims.branching import branching_kernel, earned, halves
 from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.exact import (
-    Exact,
-    action_values,
-    exact,
-    policies_of,
-    policy_values,
-    stochastic,
-)
 from iirl_opt.claims.instances import POSITIVE, Case, cases, generic_cases
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["CLAIMS", "Greedy", "earned", "greedy", "lemma_3_case", "proportional", "theorem_3_case"]
+
+__all__ = ["CLAIMS", "proportional", "theorem_3_case"]
 
 NEARLY = Fraction(1, 1000)
 
@@ -57,7 +52,7 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class Proportional:
+class ProportionalGame:
     """The game of Theorem 3 with a discount, and the follower's f."""
 
     weight: Weight
@@ -65,58 +60,16 @@ class Proportional:
     y: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True)
-class Greedy:
-    """The game of Lemma 3: ε, δ, the discount, and whether it enters the rewards of s3 and s4."""
-
-    epsilon: Fraction
-    delta: Fraction
-    discount: Fraction
-    scaled: bool
-
-
-def _branching(n_states: int, ends: int) -> Any:
-    """Return the kernel that both games share: s0 leads to s1 or s2, all else to the end."""
-    kernel = np.zeros((n_states, 2, 2, n_states), dtype=int)
-    kernel[0, :, 0, 1] = kernel[0, :, 1, 2] = 1
-    kernel[1, :, :, ends] = kernel[3:, :, :, ends] = 1
-    return kernel
-
-
-def earned(at: Case, share: Fraction, answer: Callable[[Exact], Exact]) -> Exact:
-    """Return the values (S,) when the leader plays a1 with probability `share` everywhere.
-
-    Parameters
-    ----------
-    answer : the follower's response (S, B) to its optimal action values (S, B).
-    """
-    problem = share * at.kernel[:, 0] + (1 - share) * at.kernel[:, 1]
-    q = action_values(problem, at.reward, at.discount)
-    return policy_values(problem, at.reward, answer(q), at.discount)
-
-
-def greedy(epsilon: Fraction, *, last: bool = False) -> Callable[[Exact], Exact]:
-    """Return an ε-greedy answer, which plays the first of its best actions, or the last."""
-
-    def answer(q: Exact) -> Exact:
-        n_b = q.shape[1]
-        best = [np.flatnonzero(row == row.max())[-1 if last else 0] for row in q]
-        policy: Exact = (1 - epsilon) * stochastic(best, n_b) + epsilon * Fraction(1, n_b)
-        return policy
-
-    return answer
-
-
 def theorem_3_case(x: Fraction, y: Fraction, discount: Fraction) -> Case:
     """Return the game of Theorem 3, with its reward scaled so that Q(b1) = x and Q(b2) = y."""
-    kernel = _branching(6, 5)
+    kernel = branching_kernel(6, 5)
     kernel[2, 0, :, 3] = kernel[2, 1, :, 4] = 1
     gamma = discount or Fraction(1)
     reward = exact([0, x / gamma, 0, y / gamma**2, 0, 0])
     return Case(TwoAgentMDP(kernel, discount), reward)
 
 
-def _reversed_at(at: Proportional, x: Fraction) -> bool:
+def _reversed_at(at: ProportionalGame, x: Fraction) -> bool:
     """Return whether a1 is better from s2 and worse from s0, for this x."""
     case = theorem_3_case(x, at.y, at.discount)
 
@@ -134,18 +87,18 @@ def _reversed_at(at: Proportional, x: Fraction) -> bool:
     return bool(first[2] > second[2] and first[0] < second[0])
 
 
-def _undefined(at: Proportional) -> bool:
+def _undefined(at: ProportionalGame) -> bool:
     """Return whether π2 ∝ f(Q) is 0/0 at the end and in s2 under a2, where all values are 0."""
     return at.weight.f(Fraction(0)) == 0
 
 
-def _enough(at: Proportional) -> Fraction | None:
+def _enough(at: ProportionalGame) -> Fraction | None:
     """Return an x at which the closed form promises a reversal, or None."""
     top, zero = at.weight.f(at.y), at.weight.f(Fraction(0))
     return None if top == zero else 2 * at.y * top / (top - zero) * (1 + NEARLY)
 
 
-def theorem_3(at: Proportional) -> Outcome:
+def theorem_3(at: ProportionalGame) -> Outcome:
     """Decide whether the paper's game has no dominating commitment for this f, for some x."""
     if _undefined(at):
         return Outcome(False, "the response is undefined: f(0) = 0, and all values are 0 in s2")
@@ -155,7 +108,7 @@ def theorem_3(at: Proportional) -> Outcome:
     return Outcome(found, f"a1 is better from s2 and worse from s0 {shown}")
 
 
-def only_strictly_increasing(at: Proportional) -> Outcome:
+def only_strictly_increasing(at: ProportionalGame) -> Outcome:
     """Decide: a reversal needs a strictly increasing f."""
     x = _enough(at)
     if x is None or not _reversed_at(at, x):
@@ -163,7 +116,7 @@ def only_strictly_increasing(at: Proportional) -> Outcome:
     return Outcome(at.weight.strictly_increasing, f"a reversal at x = {float(x):.4g}")
 
 
-def somewhere_increasing(at: Proportional, *, factor: Fraction = Fraction(1)) -> Outcome:
+def somewhere_increasing(at: ProportionalGame, *, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: the paper's game is reversed for some x iff f(y) > f(0).
 
     Where f(y) = f(0), no x does of those from y/1000 to 2^60 y; else the closed form says which.
@@ -179,7 +132,7 @@ def somewhere_increasing(at: Proportional, *, factor: Fraction = Fraction(1)) ->
     return Outcome(found is None, f"f(y) = f(0); a reversal at x = {found}")
 
 
-def threshold(at: Proportional, *, factor: Fraction = Fraction(1)) -> Outcome:
+def threshold(at: ProportionalGame, *, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: a1 is worse from s0 iff x f(x)/(f(x) + f(0)) > y f(y)/(f(y) − f(0)).
 
     Tried a thousandth on either side of the x at which both are equal, which bisection finds.
@@ -201,19 +154,19 @@ def threshold(at: Proportional, *, factor: Fraction = Fraction(1)) -> Outcome:
     return Outcome(found == (False, True), f"X = {float(high):.4g}")
 
 
-def theorem_3_limit(at: Proportional) -> Outcome:
+def theorem_3_limit(at: ProportionalGame) -> Outcome:
     """Decide the printed limit: ``f(x)(f(y) − f(0))/(f(x) + f(0)) → 1``."""
     return _tends_to(at, Fraction(1))
 
 
-def theorem_3_positive_limit(at: Proportional) -> Outcome:
+def theorem_3_positive_limit(at: ProportionalGame) -> Outcome:
     """Decide the limit f(y) − f(0) > 0 for unbounded f."""
     if at.weight.bounded:
         return untried("f is bounded")
     return _tends_to(at, at.weight.f(at.y) - at.weight.f(Fraction(0)))
 
 
-def _tends_to(at: Proportional, limit: Fraction) -> Outcome:
+def _tends_to(at: ProportionalGame, limit: Fraction) -> Outcome:
     """Decide whether the term falls below every 2^-k from the limit, along x = 1, 2, 4, 8, …"""
     y, zero = at.weight.f(at.y), at.weight.f(Fraction(0))
     farthest = 512 if at.weight.name == "exp x" else 2**40  # beyond which exp has no double
@@ -224,81 +177,6 @@ def _tends_to(at: Proportional, limit: Fraction) -> Outcome:
     distance = abs(term(Fraction(farthest)) - limit)
     shown = f"y = {float(at.y):g}: it tends to {float(term(Fraction(farthest))):.4g}"
     return Outcome(limit > 0 and distance < Fraction(1, 10**3) * limit, shown)
-
-
-def lemma_3_case(at: Greedy) -> Case:
-    """Return the game of Lemma 3 and its reward."""
-    kernel = _branching(7, 6)
-    kernel[2, 0, 0, 3] = kernel[2, 0, 1, 4] = kernel[2, 1, :, 5] = 1
-    loss = -2 * (2 - at.delta) * (1 - at.epsilon / 2) / at.epsilon
-    scale = 1 / at.discount if at.scaled else Fraction(1)
-    reward = exact([0, 1, 0, 2 * scale, loss * scale, 0, 0])
-    return Case(TwoAgentMDP(kernel, at.discount), reward)
-
-
-def _no_dominance(at: Greedy) -> tuple[bool, str]:
-    """Return whether a1 is better from s2 and worse from s0, whatever the ties."""
-    case = lemma_3_case(at)
-    for last in (False, True):
-        answer = greedy(at.epsilon, last=last)
-        first, second = (earned(case, share, answer) for share in (Fraction(1), Fraction(0)))
-        v0, v2 = float(first[0]), float(first[2])
-        shown = f"V0(a1) = {v0:.3f}, V0(a2) = {float(second[0]):.3f}, V2(a1) = {v2:.3f}"
-        if not (first[2] > second[2] and first[0] < second[0]):
-            return False, shown
-    return True, shown
-
-
-def lemma_3(at: Greedy) -> Outcome:
-    """Decide whether the paper's game has no dominating commitment, whatever the ties."""
-    if at.epsilon == 0:
-        return Outcome(False, "the reward of s4 divides by ε = 0")
-    return Outcome(*_no_dominance(at))
-
-
-def lemma_3_bound(at: Greedy, *, factor: Fraction = Fraction(1)) -> Outcome:
-    """Decide: no commitment dominates iff δ < (1−ε)/(1−ε/2)², for 0 < ε < 1, δ > 0, scaled."""
-    bound = factor * (1 - at.epsilon) / (1 - at.epsilon / 2) ** 2
-    found, shown = _no_dominance(at)
-    near = float(at.delta / bound)
-    return Outcome(found == (at.delta < bound), f"δ / bound = {near:.4f}; {shown}")
-
-
-def maximum_exists(at: Greedy) -> Outcome:
-    """Decide whether the best value from s0 is attained, with ties broken against the leader.
-
-    The follower prefers b2 in s0 from p = 1/2 on, where b2 is worse for both. On either side of it
-    the value is linear in the probability p of a1 in s2, so its ends tell.
-    """
-    case, answer = lemma_3_case(at), greedy(at.epsilon, last=True)
-    half, small = Fraction(1, 2), Fraction(1, 2**30)
-    start, near, middle, one = (
-        earned(case, share, answer)[0] for share in (Fraction(0), half - small, half, Fraction(1))
-    )
-    attained = max(middle, one, start) >= near
-    shown = f"towards p = 1/2: {float(near):.4f}, from there on {float(max(middle, one)):.4f}"
-    return Outcome(bool(attained), shown)
-
-
-def deterministic_is_best(at: Greedy) -> Outcome:
-    """Decide: some deterministic commitment earns as much from s0 as any."""
-    case, answer = lemma_3_case(at), greedy(at.epsilon)
-    pure = max(earned(case, share, answer)[0] for share in (Fraction(0), Fraction(1)))
-    mixed = earned(case, Fraction(1, 2) - Fraction(1, 2**20), answer)[0]
-    return Outcome(bool(pure >= mixed), f"a stochastic one earns {float(mixed / pure - 1):+.2%}")
-
-
-def mixing_gains(at: Greedy, *, factor: Fraction = Fraction(1)) -> Outcome:
-    """Decide: in Lemma 3's game the supremum is 1 + εδ/4 times the best deterministic value.
-
-    That is approached from below as p → 1/2, to within 2^-40 of it.
-    """
-    case, answer = lemma_3_case(at), greedy(at.epsilon)
-    shares = (Fraction(0), Fraction(1))
-    pure = max(earned(case, share, answer)[0] for share in shares)
-    near = earned(case, Fraction(1, 2) - Fraction(1, 2**40), answer)[0] / pure
-    stated = 1 + factor * at.epsilon * at.delta / 4
-    return Outcome(bool(0 < stated - near < Fraction(1, 2**38)), f"{float(near - 1):+.2%}")
 
 
 def uniform_follower(at: Case, *, steady: bool = False) -> Outcome:
@@ -345,15 +223,15 @@ UNBOUNDED = INCREASING[:-1]
 
 def proportional(
     weights: tuple[Weight, ...], discounts: tuple[str, ...] = POSITIVE
-) -> Callable[[], SearchStrategy[Proportional]]:
+) -> Callable[[], SearchStrategy[ProportionalGame]]:
     """Return the function that makes games of Theorem 3 with some of the functions f."""
 
-    def strategy() -> SearchStrategy[Proportional]:
+    def strategy() -> SearchStrategy[ProportionalGame]:
         from hypothesis import strategies as st
 
         gammas = st.sampled_from([Fraction(x) for x in discounts])
         levels = st.sampled_from([Fraction(1, 2), Fraction(3, 4), Fraction(1)])
-        return st.builds(Proportional, st.sampled_from(weights), gammas, levels)
+        return st.builds(ProportionalGame, st.sampled_from(weights), gammas, levels)
 
     return strategy
 
@@ -365,53 +243,12 @@ def _led_cases() -> SearchStrategy[Case]:
     return st.one_of(generic_cases(3), generic_cases(2), drawn)
 
 
-def _outside_theorem_3() -> SearchStrategy[Proportional]:
+def _outside_theorem_3() -> SearchStrategy[ProportionalGame]:
     from hypothesis import strategies as st
 
     zero = proportional(INCREASING, ("0",))()
     return st.one_of(proportional((IDENTITY, SQUARE))(), zero)
 
-
-SHARES = tuple(Fraction(x) for x in ("1/2", "1/10", "9/10", "99/100", "999/1000"))
-
-
-def _greedy(
-    *, within: bool, shares: tuple[Fraction, ...] = SHARES, unscaled: bool = False
-) -> Callable[[], SearchStrategy[Greedy]]:
-    """Return the function that makes Lemma 3's games, within its repaired conditions or not.
-
-    `shares` are those of the bound on δ to choose from; `unscaled` admits the rewards as printed.
-    """
-
-    def build(epsilon: int, share: Fraction, gamma: str, scaled: bool) -> Greedy:
-        e = Fraction(epsilon, 20)
-        bound = (1 - e) / (1 - e / 2) ** 2 if within else Fraction(1)
-        return Greedy(e, share * bound, Fraction(gamma), scaled)
-
-    def strategy() -> SearchStrategy[Greedy]:
-        from hypothesis import strategies as st
-
-        share = st.sampled_from(shares)
-        if within:
-            printed = [("9/10", False)] if unscaled else []
-            gammas = st.sampled_from([(g, True) for g in POSITIVE] + printed)
-            return st.builds(lambda e, d, g: build(e, d, *g), st.integers(1, 19), share, gammas)
-        gamma = st.sampled_from(["1/10", "2/5", "1/2"])
-        return st.builds(build, st.integers(0, 20), share, gamma, st.booleans())
-
-    return strategy
-
-
-def _half(numerator: int, denominator: int = 2) -> Fraction:
-    return Fraction(numerator, denominator)
-
-
-def audited() -> Greedy:
-    """Return Lemma 3's game with ε = 1/2, δ = 3/10 and γ = 9/10, scaled."""
-    return Greedy(_half(1), _half(3, 10), _half(9, 10), scaled=True)
-
-
-NEAR_BOUND = tuple(Fraction(x) for x in ("99/100", "101/100", "1/2", "999/1000", "2", "1001/1000"))
 
 CLAIMS = (
     Claim(
@@ -423,7 +260,7 @@ CLAIMS = (
         theorem_3,
         "needs a condition",
         outside=_outside_theorem_3,
-        counterexample=lambda: Proportional(IDENTITY, _half(1)),
+        counterexample=lambda: ProportionalGame(IDENTITY, halves(1)),
     ),
     Claim(
         "theorem-3-limit",
@@ -432,7 +269,7 @@ CLAIMS = (
         proportional(UNBOUNDED),
         theorem_3_limit,
         "false as stated",
-        counterexample=lambda: Proportional(EXPONENTIAL, _half(1)),
+        counterexample=lambda: ProportionalGame(EXPONENTIAL, halves(1)),
     ),
     Claim(
         "theorem-3-limit-repaired",
@@ -449,7 +286,7 @@ CLAIMS = (
         proportional((*INCREASING, STEP)),
         only_strictly_increasing,
         "false as stated",
-        counterexample=lambda: Proportional(STEP, _half(1)),
+        counterexample=lambda: ProportionalGame(STEP, halves(1)),
     ),
     Claim(
         "theorem-3-repaired",
@@ -475,53 +312,5 @@ CLAIMS = (
         "If A2 plays uniformly at random, a dominating commitment exists.",
         _led_cases,
         uniform_follower,
-    ),
-    Claim(
-        "lemma-3",
-        "Lemma 3",
-        "If A2 plays ε-greedily, no commitment may dominate. Conditions: 0 < ε < 1, "
-        "0 < δ < (1−ε)/(1−ε/2)², and the rewards of s3 and s4 divided by γ (or γ > 1/2).",
-        _greedy(within=True, unscaled=True),
-        lemma_3,
-        "needs a condition",
-        outside=_greedy(within=False),
-        counterexample=lambda: Greedy(_half(1), _half(4, 9), _half(2, 5), scaled=False),
-        model="lemma-3-unscaled-a1",
-    ),
-    Claim(
-        "lemma-3-bound",
-        "Lemma 3",
-        "With those rewards divided by γ, 0 < ε < 1 and δ > 0 no commitment dominates iff "
-        "δ < (1−ε)/(1−ε/2)².",
-        _greedy(within=True, shares=NEAR_BOUND),
-        lemma_3_bound,
-        "repaired",
-    ),
-    Claim(
-        "best-value-attained",
-        "Section 3.1, V*",
-        "V* = max over π1 of the value against a suboptimal follower exists.",
-        _greedy(within=True),
-        maximum_exists,
-        "false as stated",
-        counterexample=audited,
-    ),
-    Claim(
-        "deterministic-greedy",
-        "Section 3.1, V*",
-        "Against an ε-greedy follower some deterministic commitment is best.",
-        _greedy(within=True),
-        deterministic_is_best,
-        "false as stated",
-        counterexample=audited,
-    ),
-    Claim(
-        "deterministic-greedy-gain",
-        "Section 3.1, V*",
-        "In Lemma 3's game stochastic commitments earn up to 1 + εδ/4 times the best "
-        "deterministic one.",
-        _greedy(within=True),
-        mixing_gains,
-        "repaired",
     ),
 )

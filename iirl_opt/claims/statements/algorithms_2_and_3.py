@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.cooperation import joint_optima, split
-from iirl_opt.claims.exact import (
+from iirl_opt.claims.arithmetic import (
     Choices,
     Exact,
     action_values,
@@ -27,12 +25,14 @@ from iirl_opt.claims.exact import (
     policy_values,
     stochastic,
 )
-from iirl_opt.claims.feasible import case_problem
+from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, case
-from iirl_opt.claims.suboptimal import Greedy, greedy, lemma_3_case
+from iirl_opt.claims.responses import case_problem, joint_optima, split
+from iirl_opt.claims.statements.lemma_3 import GreedyGame, greedy, lemma_3_case
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
 
 __all__ = ["CLAIMS", "algorithm_2", "algorithm_3"]
 
@@ -43,7 +43,7 @@ CLEAR = 1e-6  # by so much a choice must be better, for floats to decide
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class Planned:
     """A game and a reward, and the follower: ε, or β."""
 
     case: Case
@@ -90,7 +90,7 @@ def algorithm_2(at: Case, beta: float, *, sweeps: int = SWEEPS) -> tuple[list[Ch
     for sweep in range(sweeps):
         for s in range(n_states):
             q = reward[s] + gamma * kernel[s] @ belief
-            pi2 = _boltzmann(beta * q)
+            pi2 = _boltzmann_policy(beta * q)
             earned = (pi2[:, :, None] * kernel[s]).sum(axis=1) @ v
             plan[s] = int(earned.argmax())
             if sweep >= 10 and earned.size > 1:
@@ -101,7 +101,7 @@ def algorithm_2(at: Case, beta: float, *, sweeps: int = SWEEPS) -> tuple[list[Ch
     return plans, closest
 
 
-def _boltzmann(scaled: Array) -> Array:
+def _boltzmann_policy(scaled: Array) -> Array:
     weights = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
     policy: Array = weights / weights.sum(axis=-1, keepdims=True)
     return policy
@@ -121,11 +121,11 @@ def _soft_value(at: Case, pi1: Any, beta: float) -> float:
     gamma, reward = float(at.discount), at.reward.astype(float)
     exactly = (exact(pi1)[:, :, None, None] * at.kernel).sum(axis=1)
     q = action_values(exactly, at.reward, at.discount).astype(float)
-    chain = (_boltzmann(beta * q)[:, :, None] * problem).sum(axis=1)
+    chain = (_boltzmann_policy(beta * q)[:, :, None] * problem).sum(axis=1)
     return float(np.linalg.solve(np.eye(len(reward)) - gamma * chain, reward).mean())
 
 
-def ratio(at: Greedy, *, factor: Fraction = Fraction(1)) -> Outcome:
+def ratio(at: GreedyGame, *, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: in Lemma 3's game Algorithm 3 earns (1−ε/2)δ + ε/(2−ε) of the best, from s0."""
     game = lemma_3_case(at)
     own = _greedy_value(game, algorithm_3(game, at.epsilon), at.epsilon)[0]
@@ -135,7 +135,7 @@ def ratio(at: Greedy, *, factor: Fraction = Fraction(1)) -> Outcome:
     return Outcome(own / max(both) == factor * stated, shown)
 
 
-def fair_share(at: Greedy, *, least: Fraction = Fraction(1, 100)) -> Outcome:
+def fair_share(at: GreedyGame, *, least: Fraction = Fraction(1, 100)) -> Outcome:
     """Decide: Algorithm 3 earns a hundredth of what the best deterministic commitment does."""
     game = lemma_3_case(at)
     own = _greedy_value(game, algorithm_3(game, at.epsilon), at.epsilon)[0]
@@ -143,7 +143,7 @@ def fair_share(at: Greedy, *, least: Fraction = Fraction(1, 100)) -> Outcome:
     return Outcome(bool(own >= least * best), f"{float(own / best):.4f} of the best")
 
 
-def converges(at: Played) -> Outcome:
+def converges(at: Planned) -> Outcome:
     """Decide: Algorithm 2 comes to rest on a commitment; undecided if a choice was close."""
     plans, closest = algorithm_2(at.case, float(at.parameter))
     last = plans[-12:]
@@ -151,11 +151,15 @@ def converges(at: Played) -> Outcome:
         return untried("a choice is too close for floating point")
     repeats = (k for k in range(1, 7) if last[k:] == last[:-k])
     cycle = next(repeats, 0)
-    shown = "no cycle of up to 6" if cycle == 0 else f"a cycle of {cycle}: " + _names(last[:cycle])
+    shown = (
+        "no cycle of up to 6"
+        if cycle == 0
+        else f"a cycle of {cycle}: " + _plans_in_words(last[:cycle])
+    )
     return Outcome(cycle == 1, shown)
 
 
-def as_good_as_joint(at: Played) -> Outcome:
+def as_good_as_joint(at: Planned) -> Outcome:
     """Decide: Algorithm 3 earns no less, on average over the states, than a joint optimum's part.
 
     Than the best of these where there are several.
@@ -170,7 +174,7 @@ def as_good_as_joint(at: Played) -> Outcome:
     )
 
 
-def soft_as_good_as_joint(at: Played) -> Outcome:
+def soft_as_good_as_joint(at: Planned) -> Outcome:
     """Decide the same of Algorithm 2."""
     game, beta = at.case, float(at.parameter)
     n_a = game.game.n_leader_actions
@@ -191,18 +195,18 @@ def soft_deterministic(at: Mixed) -> Outcome:
     return Outcome(pure >= mixed - CLEAR, f"a stochastic one earns {mixed / pure - 1:+.2%}")
 
 
-def _names(plans: list[Choices]) -> str:
+def _plans_in_words(plans: list[Choices]) -> str:
     return " → ".join("".join(str(a) for a in plan) for plan in plans)
 
 
-def cycling(first: int = 76, second: int = 57) -> Played:
+def cycling(first: int = 76, second: int = 57) -> Planned:
     """Return the two states in which Algorithm 2 cycles through three commitments, β = 2."""
     weights = [
         [[[3, 97], [100, 0]], [[100, 0], [0, 100]]],
         [[[23, 77], [77, 23]], [[3, 97], [88, 12]]],
     ]
     reward = (Fraction(first, 100), Fraction(second, 100))
-    return Played(case(weights, "9/10", reward), Fraction(2))
+    return Planned(case(weights, "9/10", reward), Fraction(2))
 
 
 def mixing(first: int = 0, second: int = 4, half: Fraction = Fraction(1, 2)) -> Mixed:
@@ -216,7 +220,7 @@ def mixing(first: int = 0, second: int = 4, half: Fraction = Fraction(1, 2)) -> 
     return Mixed(case([go, go], "9/10", (first, second)), Fraction(1, 2), pi1)
 
 
-def _cycling() -> SearchStrategy[Played]:
+def _cycling() -> SearchStrategy[Planned]:
     from hypothesis import strategies as st
 
     apart = st.sampled_from((17, 18, 19, 20, 23))
@@ -230,29 +234,30 @@ def _mixing() -> SearchStrategy[Mixed]:
     return st.builds(mixing, st.integers(0, 3), st.integers(4, 8), halves)
 
 
-def _tiny_games() -> SearchStrategy[Greedy]:
+def _tiny_games() -> SearchStrategy[GreedyGame]:
     from hypothesis import strategies as st
 
     sizes = st.sampled_from([Fraction(1, 10**k) for k in (1, 2, 3, 4)])
-    return st.builds(lambda e, d: Greedy(e, d, Fraction(9, 10), scaled=True), sizes, sizes)
+    return st.builds(lambda e, d: GreedyGame(e, d, Fraction(9, 10), scaled=True), sizes, sizes)
 
 
 AUDITED = tuple(
-    Greedy(Fraction(1, n), Fraction(1, n), Fraction(9, 10), scaled=True) for n in (10, 100, 1000)
+    GreedyGame(Fraction(1, n), Fraction(1, n), Fraction(9, 10), scaled=True)
+    for n in (10, 100, 1000)
 )
 
 
-def outdone(middle: int = 4, beta: Fraction = Fraction(1, 10)) -> Played:
+def outdone(middle: int = 4, beta: Fraction = Fraction(1, 10)) -> Planned:
     """Return three states in which Algorithm 2 earns less than the joint optimum's leader."""
     weights = [
         [[[0, 0, 1], [0, 0, 1]], [[0, 1, 0], [0, 1, 0]]],
         [[[1, 0, 0], [1, 0, 0]], [[0, 0, 1], [0, 1, 0]]],
         [[[0, 0, 1], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]]],
     ]
-    return Played(case(weights, "9/10", (0, middle, 0)), beta)
+    return Planned(case(weights, "9/10", (0, middle, 0)), beta)
 
 
-def _outdone() -> SearchStrategy[Played]:
+def _outdone() -> SearchStrategy[Planned]:
     from hypothesis import strategies as st
 
     betas = st.sampled_from([Fraction(1, 10), Fraction(1, 20), Fraction(1, 5)])

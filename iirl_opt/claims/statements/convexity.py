@@ -13,16 +13,24 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from iirl_opt.claims.arithmetic import (
+    Choices,
+    Exact,
+    constraint_rows,
+    exact,
+    joint_problem,
+    stochastic,
+)
 from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.cooperation import joint_optima
-from iirl_opt.claims.exact import Choices, Exact, constraint_rows, exact, joint_problem, stochastic
 from iirl_opt.claims.instances import Case, case, generic_cases
+from iirl_opt.claims.responses import joint_optima
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hypothesis.strategies import SearchStrategy
+
 
 __all__ = ["CLAIMS", "mixed", "not_convex", "not_convex_cases"]
 
