@@ -263,7 +263,11 @@ def read_claims(path: str | Path) -> tuple[Claim, ...]:
     found = names.get("claims")
     if not isinstance(found, Sequence) or not all(isinstance(claim, Claim) for claim in found):
         raise FileProblem(file, "has no list of claims", key="claims")
-    doubled = [claim.name for i, claim in enumerate(found) if claim.name in _names(found[:i])]
+    doubled = [
+        claim.name
+        for i, claim in enumerate(found)
+        if claim.name in {other.name for other in found[:i]}
+    ]
     if doubled:
         raise FileProblem(file, f"has two claims called {doubled[0]!r}", key="claims")
     return tuple(found)
@@ -382,10 +386,6 @@ def _smallest(claim: Claim, known: Any, examples: int, seed: int) -> Any:
 
 def _strategy(instances: Instances) -> SearchStrategy[Any]:
     return instances() if callable(instances) else instances
-
-
-def _names(claims: Iterable[Claim]) -> set[str]:
-    return {claim.name for claim in claims}
 
 
 def _need_hypothesis() -> None:

@@ -109,7 +109,8 @@ def cases(
     """Return a strategy for cases; `bounds` are those of `iirl_opt.testing.games`."""
     from hypothesis import strategies as st
 
-    from iirl_opt.testing.strategies import games, policies, rewards
+    from iirl_opt.testing.arrays import policies, rewards
+    from iirl_opt.testing.models import games
 
     @st.composite
     def drawn(draw: st.DrawFn) -> Case:
@@ -166,7 +167,7 @@ def near_ties(**bounds: Any) -> SearchStrategy[Case]:
 
 def moved_cases(min_states: int, **bounds: Any) -> SearchStrategy[Case]:
     """Return a strategy for cases of two episodes, γ > 0, with a second reward in `other`."""
-    from iirl_opt.testing.strategies import rewards
+    from iirl_opt.testing.arrays import rewards
 
     return cases(
         episodes=2,

@@ -1,3 +1,9 @@
+from .arrays import (
+    policies as policies,
+)
+from .arrays import (
+    rewards as rewards,
+)
 from .assertions import (
     assert_certificate as assert_certificate,
 )
@@ -13,25 +19,19 @@ from .extreme import (
 from .extreme import (
     tied_rewards as tied_rewards,
 )
-from .strategies import (
-    followers as followers,
-)
-from .strategies import (
+from .models import (
     games as games,
 )
-from .strategies import (
+from .models import (
     mdps as mdps,
 )
-from .strategies import (
+from .partners import (
+    followers as followers,
+)
+from .partners import (
     observations as observations,
 )
-from .strategies import (
-    policies as policies,
-)
-from .strategies import (
-    rewards as rewards,
-)
-from .strategies import (
+from .partners import (
     trajectories as trajectories,
 )
 

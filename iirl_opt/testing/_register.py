@@ -25,7 +25,8 @@ def register() -> None:
 
 
 def _strategy(kind: type) -> SearchStrategy[Any]:
-    from iirl_opt.testing.strategies import games, mdps, observations, trajectories
+    from iirl_opt.testing.models import games, mdps
+    from iirl_opt.testing.partners import observations, trajectories
 
     if kind is MDP:
         return mdps()

@@ -138,7 +138,7 @@ def assert_kkt(problem: Any, solved: Any = None, *, tolerance: float = 1e-6) -> 
     _refuse_others(problem)
     reasons = list(_without_value(problem))
     if not reasons:
-        parts = _Rows(problem), _Columns(problem)
+        parts = _Constraints(problem), _Variables(problem)
         reasons = [reason for part in parts for reason in part.reasons(tolerance)]
         gap = sum(part.products for part in parts)
         allowed = tolerance * (1 + abs(float(problem.objective.expr.value)))
@@ -150,7 +150,7 @@ def assert_kkt(problem: Any, solved: Any = None, *, tolerance: float = 1e-6) -> 
         _fail("the optimality conditions do not hold", reasons)
 
 
-class _Rows:
+class _Constraints:
     """The constraints: their violations, the signs of their multipliers, and the products."""
 
     def __init__(self, problem: Any) -> None:
@@ -170,7 +170,7 @@ class _Rows:
                 yield from _too_large(f"dual: sign of {name}", -y, tolerance * (1 + size))
 
 
-class _Columns:
+class _Variables:
     """The variables: their bounds, the gradient of the Lagrangian, and the products."""
 
     def __init__(self, problem: Any) -> None:
@@ -184,10 +184,10 @@ class _Columns:
         for expression, multiplier in terms:
             y = _flat(multiplier)
             for variable, jacobian in expression.grad.items():
-                matrix = np.asarray(_dense(jacobian), dtype=float).reshape(variable.size, -1)
+                matrix = np.asarray(_as_dense(jacobian), dtype=float).reshape(variable.size, -1)
                 self.gradient[position[variable.id]] += matrix @ y
                 self.size[position[variable.id]] += np.abs(matrix) @ np.abs(y)
-        self.bounds = [tuple(_flat(_dense(b)) for b in v.get_bounds()) for v in self.variables]
+        self.bounds = [tuple(_flat(_as_dense(b)) for b in v.get_bounds()) for v in self.variables]
         self.products = 0.0
         for v, d, (low, high) in zip(self.variables, self.gradient, self.bounds, strict=True):
             x = _flat(v.value)
@@ -277,7 +277,7 @@ def _flat(numbers: Any) -> Array:
     return np.asarray(numbers, dtype=float).ravel(order="F")
 
 
-def _dense(matrix: Any) -> Any:
+def _as_dense(matrix: Any) -> Any:
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 

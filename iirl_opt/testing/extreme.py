@@ -23,16 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import each, optional, unmasked, whole
-from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import EXACT, UNREADABLE, as_fractions
 from iirl_opt.game.exact import exact_kernel, exact_optimum, exact_policy, exact_values
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.testing.strategies import policies, rewards
-
-try:
-    from hypothesis import strategies as st
-except ImportError:
-    raise MissingExtra("the strategies of iirl_opt.testing", "testing") from None
+from iirl_opt.testing.arrays import policies, rewards
+from iirl_opt.testing.distributions import st
+from iirl_opt.testing.models import check_game
 
 __all__ = ["boundary_rewards", "tied_rewards"]
 
@@ -73,7 +70,7 @@ def boundary_rewards(
     >>> find(boundary_rewards(cone, [2, 1, 0]), lambda r: True).tolist()
     [Fraction(7, 3), Fraction(1, 3), Fraction(1, 3)]
     """
-    matrix, begun = _read("rows", rows, 2), _read("inside", inside, 1)
+    matrix, begun = _read_numbers("rows", rows, 2), _read_numbers("inside", inside, 1)
     n = begun.size
     if matrix.shape[1] != n:
         problem = f"have {matrix.shape[1]} entries and inside has {n}"
@@ -81,7 +78,7 @@ def boundary_rewards(
     if (matrix @ begun < 0).any():
         at = int(np.argmin(matrix @ begun))
         raise InvalidArgument("inside", f"violates row {at}", "a point of the set", begun)
-    shares = _shares(beyond)
+    shares = _read_shares(beyond)
     _check_faces(faces, n)
     steps = st.integers(1, max(n - 2, 1)) if faces is None else st.just(faces)
     way = st.lists(st.integers(-LARGEST_STEP, LARGEST_STEP), min_size=n, max_size=n)
@@ -114,10 +111,8 @@ def tied_rewards(
     ------
     InvalidArgument, InvalidPolicy
     """
-    if not isinstance(game, TwoAgentMDP):
-        problem = f"is {type(game).__name__}"
-        raise InvalidArgument("game", problem, "a TwoAgentMDP; draw strategies first", game)
-    shares = _shares(beyond)
+    check_game(game)
+    shares = _read_shares(beyond)
     _check_faces(faces, game.n_states)
     if game.n_states == 1:
         return rewards(game, exact=True)  # where every reward ties
@@ -195,7 +190,7 @@ def _hold(held: list[Exact], vector: Exact) -> None:
         held.append(rest)
 
 
-def _read(name: str, numbers: ArrayLike, ndim: int) -> Exact:
+def _read_numbers(name: str, numbers: ArrayLike, ndim: int) -> Exact:
     unmasked()(name, numbers)
     try:
         read = as_fractions(numbers)
@@ -212,5 +207,5 @@ def _check_faces(faces: Any, n: int) -> None:
     optional(whole(1, most))("faces", faces)
 
 
-def _shares(beyond: Any) -> list[Fraction]:
+def _read_shares(beyond: Any) -> list[Fraction]:
     return list(each(EXACT, 1)("beyond", beyond))

@@ -105,7 +105,8 @@ def _scaled(*, simplex: bool) -> Callable[[], SearchStrategy[Scaled]]:
     def strategy() -> SearchStrategy[Scaled]:
         from hypothesis import strategies as st
 
-        from iirl_opt.testing.strategies import games, rewards
+        from iirl_opt.testing.arrays import rewards
+        from iirl_opt.testing.models import games
 
         @st.composite
         def drawn(draw: st.DrawFn) -> Scaled:

@@ -125,7 +125,7 @@ def _influential() -> SearchStrategy[Case]:
 
 def _same_answer_cases() -> SearchStrategy[Case]:
     """Return a strategy for pairs of commitments in the game that teaches nothing."""
-    from iirl_opt.testing.strategies import policies
+    from iirl_opt.testing.arrays import policies
 
     at = same_answer()
     idle = np.full((3, 2), Fraction(1, 2))

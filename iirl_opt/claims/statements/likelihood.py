@@ -98,7 +98,9 @@ def log_softmax(at: Observed, *, normalised: bool = True) -> Outcome:
 def _observed() -> SearchStrategy[Observed]:
     from hypothesis import strategies as st
 
-    from iirl_opt.testing.strategies import games, rewards, trajectories
+    from iirl_opt.testing.arrays import rewards
+    from iirl_opt.testing.models import games
+    from iirl_opt.testing.partners import trajectories
 
     @st.composite
     def drawn(draw: st.DrawFn) -> Observed:

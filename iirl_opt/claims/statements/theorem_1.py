@@ -218,7 +218,7 @@ def _with_absorbing() -> SearchStrategy[Case]:
 
 
 def _with_action_rewards() -> SearchStrategy[Case]:
-    from iirl_opt.testing.strategies import rewards
+    from iirl_opt.testing.arrays import rewards
 
     def joint(game: TwoAgentMDP) -> SearchStrategy[tuple[Any, ...]]:
         return rewards(game, shape="joint", min_value=-1, max_value=1, exact=True).map(
