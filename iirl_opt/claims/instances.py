@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Case",
-    "ExactEpisode",
+    "Exchange",
     "answered_cases",
     "case",
     "cases",
@@ -49,7 +49,7 @@ POSITIVE = ("1/2", "9/10", "1/3", "99/100")
 
 
 @dataclass(frozen=True, eq=False)
-class ExactEpisode:
+class Exchange:
     """A commitment (S, A) and a response (S, B) of Fractions."""
 
     pi1: Exact
@@ -62,7 +62,7 @@ class Case:
 
     game: TwoAgentMDP
     reward: Exact
-    episodes: tuple[ExactEpisode, ...] = ()
+    episodes: tuple[Exchange, ...] = ()
     other: tuple[Any, ...] = ()
 
     @cached_property
@@ -93,7 +93,7 @@ def case(
     game = TwoAgentMDP(weights, Fraction(discount), start)
     n_states, n_a, n_b = game.shape
     pi1 = exact(np.eye(n_a, dtype=int)[[0] * n_states])
-    episode = ExactEpisode(pi1, exact(np.eye(n_b, dtype=int)[list(pi2)])) if pi2 else None
+    episode = Exchange(pi1, exact(np.eye(n_b, dtype=int)[list(pi2)])) if pi2 else None
     r = exact(np.array([Fraction(x) for x in reward], dtype=object))
     return Case(game, r, () if episode is None else (episode,), other)
 
@@ -117,7 +117,7 @@ def cases(
         game = draw(games(**{"max_states": 3, **bounds}))
         reward = draw(rewards(game, constant=constant, exact=True))
         played = tuple(
-            ExactEpisode(
+            Exchange(
                 draw(policies(game, exact=True)),
                 draw(policies(game, agent="follower", deterministic=deterministic, exact=True)),
             )

@@ -22,7 +22,7 @@ from iirl_opt.claims.arithmetic import (
     stochastic,
 )
 from iirl_opt.claims.claim import Claim, Outcome, untried
-from iirl_opt.claims.instances import Case, ExactEpisode, case, cases, generic_cases
+from iirl_opt.claims.instances import Case, Exchange, case, cases, generic_cases
 from iirl_opt.claims.responses import case_problem
 from iirl_opt.claims.statements.theorem_1 import unconstrained
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -133,7 +133,7 @@ def _same_answer_cases() -> SearchStrategy[Case]:
 
     drawn = policies(at.game, exact=True)
     return st.tuples(drawn, drawn).map(
-        lambda played: replace(at, episodes=tuple(ExactEpisode(pi1, idle) for pi1 in played))
+        lambda played: replace(at, episodes=tuple(Exchange(pi1, idle) for pi1 in played))
     )
 
 

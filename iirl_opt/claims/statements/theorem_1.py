@@ -28,7 +28,7 @@ from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import (
     POSITIVE,
     Case,
-    ExactEpisode,
+    Exchange,
     answered_cases,
     case,
     cases,
@@ -149,7 +149,7 @@ def _discount_zero() -> Case:
 def _undecided() -> Case:
     """Return two states whose response mixes, so that every action's inequality is needed."""
     at = case([[[[0, 1], [1, 0]]], [[[1, 0], [1, 0]]]], "1/2", (1, 0), (0, 0))
-    return replace(at, episodes=(ExactEpisode(at.episodes[0].pi1, exact([[1, 1]] * 2) / 2),))
+    return replace(at, episodes=(Exchange(at.episodes[0].pi1, exact([[1, 1]] * 2) / 2),))
 
 
 def _constant_answers() -> SearchStrategy[Case]:
@@ -181,7 +181,7 @@ def _one_mistake() -> SearchStrategy[Case]:
         n_states, n_a, n_b = at.game.shape
         pi1 = exact(np.ones((n_states, n_a), dtype=int)) / n_a
         choices = optimal_policies(leave(at.kernel, pi1), at.reward, at.discount)[0]
-        return replace(at, episodes=(ExactEpisode(pi1, stochastic(choices, n_b)),))
+        return replace(at, episodes=(Exchange(pi1, stochastic(choices, n_b)),))
 
     bounds = {"min_states": 2, "min_follower_actions": 2, "max_follower_actions": 3}
     small = answered_cases(deterministic=True, discounts=POSITIVE, constant=False, **bounds)
