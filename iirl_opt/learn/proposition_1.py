@@ -172,7 +172,7 @@ class ConvergenceCondition:
         proved, attained = np.zeros(len(self.margins)), np.zeros(len(self.margins))
         for k in range(len(self.margins)):
             rows = _advantages_over(self.game, self.pi1(k), self.responses[k])
-            proved[k] = _proved(rows, self.multipliers[k])
+            proved[k] = _margin_proved(rows, self.multipliers[k])
             attained[k] = (rows @ self.rewards[k]).max()
         short, over = self.margins - proved, attained - self.margins
         residuals["multipliers prove the margins"] = float(short.max(initial=0.0))
@@ -238,7 +238,7 @@ def convergence_condition(
         pi1 = deterministic_policy(actions, game.n_leader_actions)
         rows = _advantages_over(game, pi1, pi2)
         rewards[i], multipliers[i] = _least_betraying(rows, solver)
-        margins[i] = max(_proved(rows, multipliers[i]), 0.0)
+        margins[i] = max(_margin_proved(rows, multipliers[i]), 0.0)
     return ConvergenceCondition(
         game,
         r,
@@ -316,7 +316,7 @@ def _least_betraying(rows: Array, solver: HiGHS | None) -> tuple[Array, Array]:
     return reward, np.array(multipliers)
 
 
-def _proved(rows: Array, multipliers: Array) -> float:
+def _margin_proved(rows: Array, multipliers: Array) -> float:
     """Return what the multipliers of all pairs prove about the largest advantage."""
     n = rows.shape[1]
     i, j = np.array(list(permutations(range(n), 2)), dtype=np.int64).reshape(-1, 2).T
