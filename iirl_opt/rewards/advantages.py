@@ -70,7 +70,7 @@ class Play:
     @cached_property
     def system(self) -> Array:
         """``I − γ P_π``, dense."""
-        chain = _as_dense(self.game.joint_chain(self.pi1, self.pi2))
+        chain = _dense_chain(self.game.joint_chain(self.pi1, self.pi2))
         return np.eye(self.game.n_states) - self.game.discount * chain
 
     @cached_property
@@ -118,9 +118,9 @@ def visits_of(game: TwoAgentMDP, policy: Array) -> Array:
     if is_sparse(chain) and game.n_states > DENSE_STATES:
         system: Any = sp.eye_array(game.n_states, format="csc") - game.discount * chain.tocsc()
         return np.asarray(splu(system.T.tocsc()).solve(np.array(game.start)))
-    system = np.eye(game.n_states) - game.discount * _as_dense(chain)
+    system = np.eye(game.n_states) - game.discount * _dense_chain(chain)
     return np.asarray(np.linalg.solve(system.T, game.start))
 
 
-def _as_dense(matrix: Matrix) -> Array:
+def _dense_chain(matrix: Matrix) -> Array:
     return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix)
