@@ -184,10 +184,10 @@ class _Variables:
         for expression, multiplier in terms:
             y = _flat(multiplier)
             for variable, jacobian in expression.grad.items():
-                matrix = np.asarray(_as_dense(jacobian), dtype=float).reshape(variable.size, -1)
+                matrix = np.asarray(_dense_entries(jacobian), dtype=float).reshape(variable.size, -1)
                 self.gradient[position[variable.id]] += matrix @ y
                 self.size[position[variable.id]] += np.abs(matrix) @ np.abs(y)
-        self.bounds = [tuple(_flat(_as_dense(b)) for b in v.get_bounds()) for v in self.variables]
+        self.bounds = [tuple(_flat(_dense_entries(b)) for b in v.get_bounds()) for v in self.variables]
         self.products = 0.0
         for v, d, (low, high) in zip(self.variables, self.gradient, self.bounds, strict=True):
             x = _flat(v.value)
@@ -277,7 +277,7 @@ def _flat(numbers: Any) -> Array:
     return np.asarray(numbers, dtype=float).ravel(order="F")
 
 
-def _as_dense(matrix: Any) -> Any:
+def _dense_entries(matrix: Any) -> Any:
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
