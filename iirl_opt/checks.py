@@ -47,7 +47,6 @@ __all__ = [
     "POSITIVE",
     "RNG",
     "SEED",
-    "SEEDED",
     "SHARE",
     "TEXT",
     "TIME_LIMIT",
@@ -185,13 +184,6 @@ def RNG(name: str, value: Any) -> np.random.Generator:
     if value is not None and not (fits and value >= 0):
         raise refuse(name, value, "a numpy Generator, a seed ≥ 0, or None")
     return np.random.default_rng(value)
-
-
-def SEEDED(name: str, value: Any) -> np.random.Generator:
-    """Return a generator as it is, or a new one from a seed, which must be given."""
-    if isinstance(value, np.random.Generator):
-        return value
-    return np.random.default_rng(whole(0)(name, value))
 
 
 # Arrays

@@ -5,22 +5,22 @@ from .claim import (
     Outcome as Outcome,
 )
 from .claim import (
-    Result as Result,
-)
-from .claim import (
     describe as describe,
-)
-from .claim import (
-    read_claims as read_claims,
-)
-from .claim import (
-    run_claims as run_claims,
 )
 from .claim import (
     untried as untried,
 )
 from .paper import (
     PAPER as PAPER,
+)
+from .search import (
+    Result as Result,
+)
+from .search import (
+    read_claims as read_claims,
+)
+from .search import (
+    run_claims as run_claims,
 )
 
 __all__ = [

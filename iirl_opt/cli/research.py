@@ -14,7 +14,8 @@ from iirl_opt.cli.printing import Printer
 from iirl_opt.cli.sweeps import SweepRun
 
 if TYPE_CHECKING:
-    from iirl_opt.claims.claim import Claim, Result
+    from iirl_opt.claims.claim import Claim
+    from iirl_opt.claims.search import Result
 
 __all__ = ["claims", "compare", "figure"]
 

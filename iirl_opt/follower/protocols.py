@@ -48,5 +48,8 @@ class LocalFollower(Follower, Protocol):
         tolerance: float = 0.0,
         rng: np.random.Generator | None = None,
     ) -> NDArray[Any]:
-        """Return the play (…, B) at action values q (…, B); values within `tolerance` are tied."""
+        """Return the play (…, B) at action values q (…, B); values within `tolerance` tie.
+
+        `tolerance` is absolute, in the unit of q: whoever asks knows the error of q.
+        """
         ...

@@ -204,6 +204,10 @@ def split(
 ) -> tuple[Array, Array]:
     """Return (pi1, pi2) whose product is a joint policy of shape (S, A, B).
 
+    Parameters
+    ----------
+    tolerance : by how much an entry, a probability, may differ from the product.
+
     Raises
     ------
     InvalidPolicy

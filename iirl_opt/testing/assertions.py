@@ -184,10 +184,14 @@ class _Variables:
         for expression, multiplier in terms:
             y = _flat(multiplier)
             for variable, jacobian in expression.grad.items():
-                matrix = np.asarray(_dense_entries(jacobian), dtype=float).reshape(variable.size, -1)
+                matrix = np.asarray(_dense_entries(jacobian), dtype=float).reshape(
+                    variable.size, -1
+                )
                 self.gradient[position[variable.id]] += matrix @ y
                 self.size[position[variable.id]] += np.abs(matrix) @ np.abs(y)
-        self.bounds = [tuple(_flat(_dense_entries(b)) for b in v.get_bounds()) for v in self.variables]
+        self.bounds = [
+            tuple(_flat(_dense_entries(b)) for b in v.get_bounds()) for v in self.variables
+        ]
         self.products = 0.0
         for v, d, (low, high) in zip(self.variables, self.gradient, self.bounds, strict=True):
             x = _flat(v.value)
