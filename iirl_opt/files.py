@@ -155,6 +155,9 @@ class Journal:
         It cannot be made or opened.
     """
 
+    path: Path
+    lines: list[bytes]
+
     def __init__(self, path: str | Path, *, resume: bool = False, limit: int = 2**30) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,7 @@ class BoltzmannFamily:
 
     parameter = "beta"
     scales = True
-    bounds = (0.0, np.inf)
+    bounds: tuple[float, float] = (0.0, np.inf)
 
     @checked(q=VALUES, parameter=NOT_NEGATIVE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
@@ -101,7 +101,7 @@ class EpsilonGreedyFamily:
 
     parameter = "epsilon"
     scales = False
-    bounds = (0.0, 1.0)
+    bounds: tuple[float, float] = (0.0, 1.0)
 
     @checked(q=VALUES, parameter=SHARE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:

@@ -46,6 +46,9 @@ class StartSearch:
     place : maps a reward to the one that a chain would really start from, as on a grid.
     """
 
+    posterior: Posterior
+    place: Callable[[Array], Array]
+
     def __init__(self, posterior: Posterior, place: Callable[[Array], Array]) -> None:
         self.posterior, self.place = posterior, place
 

@@ -27,7 +27,7 @@ __all__ = ["app", "main", "run"]
 # The ancestor of typer's usage errors, which typer itself does not export.
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -36,8 +36,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (learn, show, solve, check, export, schema, verify, recheck, claims, figure, compare)
-for command in COMMANDS:
-    app.command()(command)
+for _command in COMMANDS:
+    app.command()(_command)
 
 
 def main() -> None:

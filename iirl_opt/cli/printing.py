@@ -32,6 +32,9 @@ class Printer:
     out : the folder for files, if one was named.
     """
 
+    as_json: bool
+    out: Path | None
+
     def __init__(self, as_json: bool, out: Path | None) -> None:
         self.as_json, self.out = as_json, out
 

@@ -25,6 +25,11 @@ class SweepRun:
     total : how many cells there are.
     """
 
+    printer: Printer
+    name: str
+    total: int
+    folder: Path | None
+
     def __init__(self, printer: Printer, name: str, folder: str, total: int) -> None:
         self.printer, self.name, self.total = printer, name, total
         self.folder = printer.folder(folder)

@@ -56,9 +56,11 @@ class Rounds:
 
     def __post_init__(self) -> None:
         p = self.model.asked
-        self.optimistic = p.ties == "optimistic"
+        self.optimistic: bool = p.ties == "optimistic"
         mine = {self.model.choice, self.model.greedy_measure, self.model.scaled_values}
-        self.foreign = [v for row in self.rows for v in row.variables() if v not in mine]
+        self.foreign: list[cp.Variable] = [
+            v for row in self.rows for v in row.variables() if v not in mine
+        ]
         if self.foreign and not self.optimistic:
             raise InvalidArgument(
                 "subject_to",
@@ -69,11 +71,11 @@ class Rounds:
         chosen = STRICT if self.solver is None else self.solver
         _limited(chosen, self.time_limit)
         self.chosen = chosen
-        self.accepted = accepted_gap(p.reward, p.game.discount)
+        self.accepted: float = accepted_gap(p.reward, p.game.discount)
         self.cuts: list[cp.Constraint] = []
         self.best: tuple[Array, Reply, float] | None = None
         # Without the follower's rows: the joint optimum.
-        self.bound = float(p.game.start @ self.model.bounds.w_hi)
+        self.bound: float = float(p.game.start @ self.model.bounds.w_hi)
 
     @property
     def value(self) -> float:

@@ -103,8 +103,8 @@ class Branching:
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        self.relaxation = Relaxation(self.problem)
-        self.incumbent = Incumbent(self.problem)
+        self.relaxation: Relaxation = Relaxation(self.problem)
+        self.incumbent: Incumbent = Incumbent(self.problem)
 
     @property
     def beyond(self) -> float:

@@ -55,6 +55,9 @@ class ExactReply(NamedTuple):
 class ExactProblem:
     """A commitment problem, its numbers read exactly."""
 
+    epsilon: Fraction
+    small: bool
+
     def __init__(self, problem: CommitmentProblem) -> None:
         self.problem = problem
         self.discount: Fraction = problem.game.rational.discount

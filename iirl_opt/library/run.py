@@ -53,6 +53,10 @@ class Run(ABC):
 
     main_picture: ClassVar[str]
 
+    problem: ModelProblem
+    given: Mapping[str, Any]
+    complete: bool
+
     def __init__(self, problem: ModelProblem, given: Mapping[str, Any]) -> None:
         self.problem, self.given = problem, given
         self.complete = False

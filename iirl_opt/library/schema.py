@@ -62,6 +62,9 @@ class Table(Struct, forbid_unknown_fields=True):
 class Concentration:
     """One number for all states, or numbers by state."""
 
+    default: Number
+    by_state: dict[str, Number]
+
     def __init__(self, default: Number, by_state: dict[str, Number]) -> None:
         self.default, self.by_state = default, by_state
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ZERO, ONE = Fraction(0), Fraction(1)
-both = partial(zip, strict=True)
+both: partial[zip[Any]] = partial(zip, strict=True)
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,13 @@ def game_of(given: Any) -> StatedGame:
 class StatedEpisode:
     """A commitment and a response, as distributions, and what they lead to."""
 
+    game: StatedGame
+    pi1: Any
+    pi2: Any
+    follower: list[WholeRow]
+    chain: list[WholeRow]
+    played: list[Any]
+
     def __init__(self, game: StatedGame, pi1: Any, pi2: Any) -> None:
         self.game, self.pi1, self.pi2 = game, pi1, pi2
         n_s, n_a, n_b = game.shape

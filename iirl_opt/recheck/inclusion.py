@@ -19,12 +19,18 @@ from .arithmetic import (
     vector,
     words,
 )
-from .game import Fields
+from .game import Fields, StatedEpisode, StatedGame
 from .reading import SparseRow, form, need
 
 
 class Multipliers:
     """The multipliers of an inclusion, and by how much each half-space is missed."""
+
+    game: StatedGame
+    episodes: list[StatedEpisode]
+    on_gaps: list[SparseRow]
+    on_values: list[SparseRow]
+    begin: str
 
     def __init__(self, given: Fields, count: int) -> None:
         n_s, _, n_b = given.game.shape

@@ -8,12 +8,21 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from .arithmetic import ZERO, WholeVector, both, mixture, positive, vector, words
-from .game import Fields
-from .reading import need
+from .game import Fields, StatedGame
+from .reading import SparseRow, need
 
 
 class Sides:
     """Side constraints G μ ≤ h, K μ = k and their prices, those of G clamped at zero."""
+
+    rows: list[SparseRow]
+    equal: list[SparseRow]
+    bounds: WholeVector
+    right: WholeVector
+    free: WholeVector
+    prices: WholeVector
+    game: StatedGame
+    values: WholeVector
 
     def __init__(self, given: Fields) -> None:
         width = len(given.game.rows)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from .arithmetic import ONE, ZERO, WholeVector, both, mixture, words
-from .game import Fields
+from .game import Fields, StatedGame
 from .reading import array, form, listed, need, number, whole
 
 TIES = ("first", "last", "mix", "any", "optimistic", "pessimistic")
@@ -47,6 +47,15 @@ def exponential(x: Fraction) -> tuple[int, int]:
 
 class StatedFollower:
     """How the follower of a search tree plays, and what is known of it in a box."""
+
+    game: StatedGame
+    model: Any
+    ties: Any
+    reward: WholeVector
+    numbers: Any
+    epsilon: Any
+    range: tuple[Fraction, Fraction]
+    apart: dict[Any, Any]
 
     def __init__(self, given: Fields) -> None:
         game = self.game = given.game

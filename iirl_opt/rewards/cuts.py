@@ -142,6 +142,11 @@ class CutProgram:
     A program that has been solved goes on from what it had for the next objective.
     """
 
+    blocks: Sequence[Block]
+    domain: LinearProgram
+    reward: slice
+    solver: HiGHS
+
     def __init__(
         self,
         blocks: Sequence[Block],

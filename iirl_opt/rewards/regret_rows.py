@@ -82,6 +82,10 @@ class Programs:
     used : which of the free ones are in the program.
     """
 
+    rows: Polytope
+    solver: HiGHS | None
+    used: NDArray[np.int64]
+
     def __init__(self, rows: Polytope, solver: HiGHS | None) -> None:
         self.rows, self.solver, self.used = rows, solver, np.zeros(0, dtype=np.int64)
         width = rows.free.shape[1]

@@ -17,6 +17,8 @@ from iirl_opt.formats.dpomdp.declarations import (
     ALL,
     SUM_TOLERANCE,
     Header,
+    Joint,
+    Names,
     check_size,
     read_probability,
 )
@@ -37,6 +39,14 @@ class Tables:
     distinct number. The reward has axes (s, a·B + b, s', joint observation); the last two have
     length one until a statement tells their entries apart.
     """
+
+    states: Names
+    actions: Joint
+    seen: Joint
+    codes: NDArray[np.int32]
+    written: NDArray[np.int64]
+    probabilities: list[Fraction]
+    reward: NDArray[np.float64]
 
     def __init__(self, header: Header) -> None:
         self.states, self.actions, self.seen = header.states, header.actions, header.observations

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,8 +91,8 @@ class HamiltonianTable(Table, tag_field="name", tag="hamiltonian"):
 class BayesianQuestion(RunQuestion, tag="bayesian"):
     """The posterior of reward and parameter: of what was seen, or episode by episode."""
 
-    takes = frozenset({"prior", "trajectory", "unknown"})
-    policy_key = "first"
+    takes: ClassVar[frozenset[str]] = frozenset({"prior", "trajectory", "unknown"})
+    policy_key: ClassVar[str | None] = "first"
 
     proposals: int | None = None
     chains: int = 4
@@ -303,7 +303,7 @@ class Settings:
 class _Drawn(Run):
     """A run that leaves draws from a posterior."""
 
-    main_picture = "posterior.png"
+    main_picture: ClassVar[str] = "posterior.png"
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings.problem, settings.given)
@@ -385,7 +385,8 @@ class PosteriorRun(_Drawn):
         """Draw, and yield a line at each tenth of the draws."""
         settings = self.settings
         total, told = settings.number("proposals") // settings.thin, 0
-        for self.chains in settings.sampling():
+        for chains in settings.sampling():
+            self.chains = chains
             reached = self.chains.parameters.shape[1] * LINES // total
             if reached > told:
                 told = reached

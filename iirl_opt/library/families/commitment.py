@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -33,8 +33,8 @@ Array = NDArray[np.float64]
 class CommitmentQuestion(ProgramQuestion, tag="commitment"):
     """The best commitment, what a given one earns, or whether one is best from every state."""
 
-    takes = frozenset({"follower_reward"})
-    policy_key = "leader"
+    takes: ClassVar[frozenset[str]] = frozenset({"follower_reward"})
+    policy_key: ClassVar[str | None] = "leader"
 
     ask: Literal["optimal", "evaluate", "dominance"] = "optimal"
     leader: PolicyTable | None = None

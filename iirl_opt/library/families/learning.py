@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.library.learners import ALGORITHM_1, check_learner, make_learner
@@ -18,7 +18,11 @@ from iirl_opt.library.run import EpisodesRun, numbers_given
 from iirl_opt.library.schema import PolicyTable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from iirl_opt.commitment import Commitment
+    from iirl_opt.learn import Learner
 
 __all__ = ["LearningQuestion", "LearningRun"]
 
@@ -26,7 +30,7 @@ __all__ = ["LearningQuestion", "LearningRun"]
 class LearningQuestion(RunQuestion, tag="learning"):
     """A leader learns the reward."""
 
-    policy_key = "first"
+    policy_key: ClassVar[str | None] = "first"
 
     learner: str = ALGORITHM_1
     episodes: int = 30
@@ -58,7 +62,11 @@ class LearningRun(EpisodesRun):
     learner : as it is before the first episode.
     """
 
-    main_picture = "regret.png"
+    main_picture: ClassVar[str] = "regret.png"
+
+    truth: NDArray[np.float64]
+    seed: int
+    learner: Learner
 
     def __init__(
         self, problem: ModelProblem, question: LearningQuestion, given: Mapping[str, Any]
