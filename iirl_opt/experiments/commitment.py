@@ -41,7 +41,10 @@ Array = NDArray[np.float64]
 
 BETAS = (0.0, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 12.5, 15.0, 17.5, 20.0, 22.5, 25.0)
 EPSILONS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
-LEVELS = {"boltzmann": ("beta", BETAS), "epsilon-greedy": ("epsilon", EPSILONS)}
+LEVELS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "boltzmann": ("beta", BETAS),
+    "epsilon-greedy": ("epsilon", EPSILONS),
+}
 
 # For each scale: sizes of the random games and their number, then of those that are enumerated.
 SCALES = {

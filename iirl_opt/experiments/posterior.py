@@ -37,7 +37,7 @@ __all__ = ["FIGURE_1", "compute", "judge", "summarise_rewards"]
 # The mazes that are seen, and for each scale the chains, their proposals and thinning.
 ALONE = {"maze 1": (0,), "maze 2": (1,), "maze 3": (2,)}
 TOGETHER, CONTROL = "all three", "all three, a third each"
-ENVIRONMENTS = {**ALONE, TOGETHER: (0, 1, 2)}
+ENVIRONMENTS: dict[str, tuple[int, ...]] = {**ALONE, TOGETHER: (0, 1, 2)}
 SCALES = {"small": (4, 5_000, 5), "paper": (8, 50_000, 50)}
 
 # Of the follower, for the true reward, which is a point of the simplex.

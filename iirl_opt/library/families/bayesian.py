@@ -386,7 +386,7 @@ class PosteriorRun(_Drawn):
         settings = self.settings
         total, told = settings.number("proposals") // settings.thin, 0
         for chains in settings.sampling():
-            self.chains = chains
+            self.chains: Chains | None = chains
             reached = self.chains.parameters.shape[1] * LINES // total
             if reached > told:
                 told = reached
@@ -472,7 +472,7 @@ class PlayedRun(_Drawn, EpisodesRun):
 
     def facts(self, episode: Any) -> dict[str, float]:
         """Return the parameter's mean and the share of accepted proposals: here they are drawn."""
-        self.chains = episode.learner.sample()
+        self.chains: Chains | None = episode.learner.sample()
         return dict(episode.learner.facts())
 
     @property
