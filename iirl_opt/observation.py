@@ -178,6 +178,7 @@ def record_trajectory(
     return _trajectory(commitment, s, a, b)
 
 
+@checked(game=GAME, trajectory=is_a(Trajectory, error=InvalidObservation))
 def check_trajectory(game: TwoAgentMDP, trajectory: Trajectory) -> None:
     """Check that a trajectory fits a game, whose states and actions it names by position.
 

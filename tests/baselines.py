@@ -188,7 +188,13 @@ GAMES = {
     "communicating_classes": lambda: dict(game=GAME),
     "dead_ends": lambda: dict(game=GAME, reward=R),
     "deterministic_policy": lambda: dict(actions=[0, 1], n_actions=2),
+    "MDP.starting_at": lambda: (made("mdp"), dict(start=[1, 1])),
+    "error_bound": lambda: dict(model=GAME, reward=R, policy=JOINT, values=R),
     "evaluate": lambda: dict(model=GAME, reward=R, policy=JOINT),
+    "exact_gaps": lambda: dict(game=GAME, reward=R, pi1=PI1, pi2=PI2),
+    "exact_values": lambda: dict(model=GAME, reward=R, policy=JOINT),
+    "follower_gaps": lambda: dict(game=GAME, reward=R, pi1=PI1, pi2=PI2),
+    "local_scale": lambda: dict(model=GAME, reward=R, policy=JOINT),
     "exact_optimum": lambda: dict(game=GAME, reward=R, pi1=PI1),
     "from_networkx": lambda: dict(graph=iirl.to_networkx(GAME), discount="1/2"),
     "grid_game": lambda: dict(text="S.\n.1", discount="1/2", prizes={"1": 1}),
@@ -217,8 +223,15 @@ GAMES = {
 }
 
 SEEN = {
-    **{f"{name}.respond": respond(follower) for name, follower in FOLLOWERS.items()},
-    **{f"{name}.answer": answer(follower) for name, follower in FOLLOWERS.items()},
+    # An optimal follower responds and answers by what it shares with an ε-greedy one.
+    **{
+        f"{name}.respond": respond(FOLLOWERS[name])
+        for name in FOLLOWERS
+        if name != "OptimalFollower"
+    },
+    **{
+        f"{name}.answer": answer(FOLLOWERS[name]) for name in FOLLOWERS if name != "OptimalFollower"
+    },
     "BoltzmannFollower": lambda: dict(beta=1.0),
     "BoltzmannFollower.log_answer": lambda: (FOLLOWERS["BoltzmannFollower"], dict(q=Q)),
     "BoltzmannFollower.log_respond": lambda: (
@@ -234,7 +247,11 @@ SEEN = {
     ),
     "ProportionalFollower": lambda: dict(f=np.exp),
     "ProportionalFollower.weights": lambda: (PROPORTIONAL, dict(q=Q)),
+    "Affine": lambda: dict(constant=1.0, slope=2.0),
+    "Exponential": lambda: dict(rate=2.0),
+    "Power": lambda: dict(exponent=2),
     "best_responses": lambda: dict(game=GAME, reward=R, pi1=PI1),
+    "check_trajectory": lambda: dict(game=GAME, trajectory=made("trajectory")),
     "observe": lambda: dict(game=GAME, pi1=PI1, response=made("response")),
     "record_trajectory": lambda: dict(game=GAME, pi1=PI1, steps=STEPS),
     "sample_trajectory": lambda: dict(game=GAME, pi1=PI1, pi2=PI2, rng=rng()),
@@ -573,7 +590,7 @@ NOT_WALKED = {
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"DecPOMDP|Diagnostics|DistinctRows|"
-    r"Distinction|GridGame|LinearRows|Residuals|Result|Check|Match)": (
+    r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),
     r"(AngleBound|ClassInclusion|CommitmentBound|Inclusion|Infeasibility|Instance|Optimality|"

@@ -55,6 +55,7 @@ MEANINGS = {
     r".*(answer|log_answer)\.tolerance": {"zero"},  # ties are exact
     r"(Known|UniformPrior|GammaPrior|Posterior|budget|regret|loss|interact)(\.log_density)?"
     r"\.(value|low|high|parameter|limit|best)": {"negative", "negative float"},
+    r"Affine\.constant": {"negative", "negative float"},
     r"LiveProgram.*\.(row_)?(lower|upper)": {
         *("inf", "-inf", "an entry inf", "an entry -inf", "0-d", "bool", *SHAPES),
         *("negative", "negative float", "zero", "2.5"),
@@ -79,7 +80,7 @@ MEANINGS = {
     },  # numbers written out are exact
     r"Commitment\.of\.(value|bound)": {"negative", "negative float", "zero", "bool", "2.5"},
     r"HiGHS\.time_limit": {"zero"},
-    r"solve\.start": {"None"},
+    r"solve\.start|MDP\.starting_at\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},
     r"(save_game|load_game|read_dpomdp|Certificate\.save)\.path|read_certificate\.source": {"text"},
     r"check\.path": {"text"},  # named in the error of an expectation
@@ -117,7 +118,7 @@ PLACES = {
     "matrix": "row_lower, row_upper",
     "policy": "leader policy|joint policy",
     "policies": "weights|leader policy",
-    "start": "actions|start",
+    "initial": "actions|initial",
     "steps": "state|leader action|follower action",
     "bound": "tan_squared",
     "width": "rows",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FUNCTION, NOT_NEGATIVE, RNG, checked
+from iirl_opt.checks import FINITE, FUNCTION, NOT_NEGATIVE, RNG, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.protocols import VALUES
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -100,6 +100,7 @@ class ProportionalFollower:
         return _proportions(weights)
 
 
+@checked(constant=FINITE, slope=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class Affine:
     """The function ``c + d x`` for a `ProportionalFollower`.
@@ -116,10 +117,6 @@ class Affine:
 
     constant: float = 0
     slope: float = 1
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.constant) and 0 <= self.slope < np.inf):
-            raise InvalidArgument("Affine", f"is {self}", "a finite c, and 0 ≤ d < ∞", self)
 
     def __call__(self, q: Array) -> Array:
         """Return ``c + d q``."""
@@ -151,6 +148,7 @@ class Power:
         return np.asarray(np.sign(q) * np.abs(q) ** self.exponent)
 
 
+@checked(rate=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class Exponential:
     """The function ``exp(c x)`` for a `ProportionalFollower`: a Boltzmann follower with β = c.
@@ -166,10 +164,6 @@ class Exponential:
     """
 
     rate: float = 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rate < np.inf:
-            raise InvalidArgument("rate", f"is {self.rate}", "0 ≤ c < ∞", self.rate)
 
     def __call__(self, q: Array) -> Array:
         """Return ``exp(c q)``."""

@@ -19,7 +19,7 @@ from iirl_opt.checks import checked
 from iirl_opt.exact.chains import discounted_sums
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
+from iirl_opt.game.mdp import GAME, MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import check_policy, rational_policy
 from iirl_opt.game.reward import check_reward
@@ -87,6 +87,7 @@ def exact_policy(given: ArrayLike, shape: tuple[int, ...], **names: Any) -> Exac
     return rational_policy(np.reshape(given, (shape[0], -1))).reshape(shape)
 
 
+@checked(model=MODEL)
 def exact_values(
     model: MDP | TwoAgentMDP, reward: ArrayLike, policy: ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> Exact:
@@ -124,6 +125,7 @@ def exact_values(
     return discounted_sums(_chain(model, flat), model.rational.discount, mean)
 
 
+@checked(game=GAME)
 def exact_gaps(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, pi2: ArrayLike) -> Exact:
     """Return by how much the follower's actions are worse than a response, exactly, (S, B).
 

@@ -19,7 +19,7 @@ from iirl_opt.checks import FLAG, POSITIVE, checked, whole
 from iirl_opt.errors import InvalidPolicy
 from iirl_opt.game.factors import UNIT, Factors, error_of
 from iirl_opt.game.iteration import Played, gains, improved, near_optimum
-from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
+from iirl_opt.game.mdp import GAME, MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.optimality import decide
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.problem import (
@@ -27,7 +27,6 @@ from iirl_opt.game.problem import (
     as_mdp,
     follower_problem,
     joint_problem,
-    policy_weights,
 )
 from iirl_opt.game.refinement import sharpened
 from iirl_opt.game.values import scale_of
@@ -191,6 +190,7 @@ class Gaps(NamedTuple):
     scale: Array
 
 
+@checked(game=GAME)
 def follower_gaps(
     game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, pi2: ArrayLike | None = None
 ) -> Gaps:
@@ -207,7 +207,7 @@ def follower_gaps(
     if pi2 is None:
         actions = near_optimum(problem, 1e-10, 20)[0]
         pi2 = deterministic_policy(improved(problem, actions)[0].actions, problem.mdp.n_choices)
-    flat = policy_weights(problem.mdp, pi2)
+    flat = game.check_follower_policy(pi2)
     unit = problem.unit + 4 * flat.shape[1] * UNIT
     mean = (flat * problem.reward).sum(axis=1)
     slop = (flat * (problem.slop + unit * np.abs(problem.reward))).sum(axis=1)

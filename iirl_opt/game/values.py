@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import checked
+from iirl_opt.checks import array_of_floats, checked
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.factors import UNIT, Factors, error_of
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
-from iirl_opt.game.policy import as_floats
 from iirl_opt.game.problem import as_mdp, joint_problem, policy_weights
 from iirl_opt.game.reward import check_reward
 
@@ -77,7 +77,7 @@ def scale_of(factors: Factors, flat: Array, reward: Array, values: Array) -> Arr
     return np.asarray(unit * np.sqrt(np.maximum(total, 0.0) / (1 - gamma)))
 
 
-@checked(model=MODEL)
+@checked(model=MODEL, values=array_of_floats(1))
 def error_bound(
     model: MDP | TwoAgentMDP,
     reward: ArrayLike,
@@ -96,5 +96,8 @@ def error_bound(
     unit = problem.unit + 4 * flat.shape[1] * UNIT
     slop = (flat * problem.slop).sum(axis=1) + unit * (flat * np.abs(problem.reward)).sum(axis=1)
     mean = (flat * problem.reward).sum(axis=1)
+    found = np.asarray(values, dtype=float)
+    if found.shape != mean.shape:
+        raise InvalidArgument("values", f"have shape {found.shape}", f"{mean.shape}", found.shape)
     factors = Factors(mdp.chain(flat), mdp.discount)
-    return error_of(factors, mean, slop, as_floats(values, "values"), unit)
+    return error_of(factors, mean, slop, found, unit)
