@@ -144,9 +144,9 @@ def test_the_reader_finds_the_package():
     assert {"errors", "game", "game.mdp", "solver", "rewards.feasible", "cli"} <= TREES.keys()
     assert inner_imports("game.values") == {
         "checks",
+        "errors",
         "game.factors",
         "game.mdp",
-        "game.policy",
         "game.problem",
         "game.reward",
     }
