@@ -14,7 +14,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 ZERO, ONE = Fraction(0), Fraction(1)
-both: partial[zip[Any]] = partial(zip, strict=True)
+both: "partial[zip[Any]]" = partial(zip, strict=True)
 
 
 @dataclass(frozen=True)
