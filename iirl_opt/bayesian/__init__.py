@@ -2,7 +2,7 @@
 
 * `evidence`: what was seen, as counts; `families`: followers with one unknown number
 * `priors`; `posterior`: the density; `starts`: points where it is positive
-* `sampler`: Markov chains; `proposals`: their moves; `usual`: what is done unasked
+* `sampler`: Markov chains; `proposals`: their moves; `sampling_defaults`: what is done unasked
 * `chains`: the draws, R-hat, the ridge; `summary`: what there is to report of them
 * `engine`: optimal action values for many rewards, and Metropolis–Hastings with the Hastings ratio
 * `algorithm_4`: the paper's Bayesian learner

@@ -39,8 +39,8 @@ from iirl_opt.bayesian.sampler import START, ParameterMove, RewardMove, sample
 from iirl_opt.checks import FLAG, POSITIVE, SEED, checked, each, is_a, one_of, unmasked, whole
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.learn.episode_regret import plan_for, value_of
 from iirl_opt.learn.learner import Learner
-from iirl_opt.learn.regrets import plan_for, value_of
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe
 
 __all__ = ["BayesianInteractiveIRL"]

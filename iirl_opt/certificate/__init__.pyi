@@ -22,9 +22,6 @@ from .instance import (
 from .instance import (
     SparseRows as SparseRows,
 )
-from .makers import (
-    certify as certify,
-)
 from .match import (
     Match as Match,
 )
@@ -42,6 +39,9 @@ from .record import (
 )
 from .record import (
     read_certificate as read_certificate,
+)
+from .registry import (
+    certify as certify,
 )
 from .responses import (
     Violation as Violation,

@@ -2,7 +2,7 @@
 
 * `learner`: the interface of all learners, ask and tell; `feasible_learner`: those that keep the
   feasible set
-* `episodes`: runs against a response model; `regrets`: V* and what is lost of it
+* `episodes`: runs against a response model; `episode_regret`: V* and what is lost of it
 * `algorithm_1`: the paper's learner; `choices`: which reward to plan for
 * `active`: the active learner; `indifference`: mixtures that cut; `information`: their worth
 * `baselines`: maximum margin, maximum entropy, a fixed environment

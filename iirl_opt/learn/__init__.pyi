@@ -40,6 +40,15 @@ from .choices import (
 from .choices import (
     RewardChoice as RewardChoice,
 )
+from .episode_regret import (
+    best_value as best_value,
+)
+from .episode_regret import (
+    loss as loss,
+)
+from .episode_regret import (
+    regret as regret,
+)
 from .episodes import (
     Episode as Episode,
 )
@@ -60,15 +69,6 @@ from .proposition_1 import (
 )
 from .proposition_1 import (
     convergence_condition as convergence_condition,
-)
-from .regrets import (
-    best_value as best_value,
-)
-from .regrets import (
-    loss as loss,
-)
-from .regrets import (
-    regret as regret,
 )
 from .same_answer import (
     one_answer as one_answer,

@@ -2,7 +2,7 @@
 
 One driver for all learners. In each episode the learner commits, the follower responds, and the
 learner is told the whole response, or no more than the steps of a trajectory (paper, Sections 3.2
-and 5). What it lost is said by `Episode.regret`, see `iirl_opt.learn.regrets`.
+and 5). What it lost is said by `Episode.regret`, see `iirl_opt.learn.episode_regret`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.values import evaluate
+from iirl_opt.learn.episode_regret import best_value, loss
 from iirl_opt.learn.learner import Learner
-from iirl_opt.learn.regrets import best_value, loss
 from iirl_opt.observation import observe, sample_trajectory
 
 __all__ = ["Episode", "interact"]

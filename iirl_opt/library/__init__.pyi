@@ -7,21 +7,6 @@ from .answers import (
 from .answers import (
     check as check,
 )
-from .asking import (
-    answer as answer,
-)
-from .asking import (
-    learn as learn,
-)
-from .asking import (
-    match as match,
-)
-from .asking import (
-    program as program,
-)
-from .asking import (
-    verify as verify,
-)
 from .learners import (
     LEARNERS as LEARNERS,
 )
@@ -60,6 +45,21 @@ from .shipped import (
 )
 from .shipped import (
     shipped_models as shipped_models,
+)
+from .solving import (
+    answer as answer,
+)
+from .solving import (
+    learn as learn,
+)
+from .solving import (
+    match as match,
+)
+from .solving import (
+    program as program,
+)
+from .solving import (
+    verify as verify,
 )
 
 __all__ = [

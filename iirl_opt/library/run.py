@@ -176,7 +176,7 @@ class EpisodesRun(Run):
 
     def steps(self) -> Iterator[str]:
         """Play the episodes, and yield a line for each."""
-        from iirl_opt.learn.regrets import loss
+        from iirl_opt.learn.episode_regret import loss
 
         began = time.perf_counter()
         for episode in self.play():

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate.dyadic import in_units, masses, sums
 from iirl_opt.certificate.given import joint_weights, read_reward
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped
-from iirl_opt.certificate.near import in_units, masses, sums
 from iirl_opt.certificate.occupancy import Infeasibility, Optimality
 from iirl_opt.certificate.policies import PolicyImprovement, mean_reward
 from iirl_opt.checks import array_of_floats, checked, is_a, kept

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.check import magnitude
+from iirl_opt.certificate.dyadic import in_units, rounded, sums
 from iirl_opt.certificate.episodes import ExactEpisode, explicit_rows
 from iirl_opt.certificate.form import up
 from iirl_opt.certificate.given import read_reward, stacked
 from iirl_opt.certificate.instance import Instance
-from iirl_opt.certificate.near import in_units, rounded, sums
 from iirl_opt.certificate.responses import Violation, Witness
 from iirl_opt.checks import array_of_floats, checked, each, is_a, kept, whole
 from iirl_opt.errors import InvalidArgument, NotExact

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate.angle import AngleBound, differing_rows, whole_numbers
+from iirl_opt.certificate.dyadic import SMALL
 from iirl_opt.certificate.episodes import ExactEpisode
 from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.instance import Instance
-from iirl_opt.certificate.near import SMALL
 from iirl_opt.checks import checked, is_a, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.linear import solve

@@ -12,8 +12,8 @@ from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.values import evaluate
+from iirl_opt.learn.episode_regret import best_value, plan_for
 from iirl_opt.learn.episodes import interact
-from iirl_opt.learn.regrets import best_value, plan_for
 from iirl_opt.observation import sample_trajectory
 
 GAME, TRUTH = random_game(5, 2, 2, rng=6)

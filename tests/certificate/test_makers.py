@@ -15,7 +15,7 @@ from proofs import a_game, a_reward, best_policy, environment, observed
 
 import iirl_opt as iirl
 from iirl_opt.certificate import Certificate, certify, class_halfspaces
-from iirl_opt.certificate.near import masses, sums
+from iirl_opt.certificate.dyadic import masses, sums
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy, NotCertified
 from iirl_opt.exact.numbers import as_fractions, as_reals

@@ -12,7 +12,7 @@ from iirl_opt.experiments.learning import (
     summarise_regrets,
 )
 from iirl_opt.experiments.sweep import Cell, CellResult
-from iirl_opt.learn.regrets import best_value
+from iirl_opt.learn.episode_regret import best_value
 from iirl_opt.library import LEARNERS, read_model
 
 

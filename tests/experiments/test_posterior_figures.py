@@ -21,7 +21,7 @@ from iirl_opt.game.grid import grid_game
 from iirl_opt.game.mazes import introductory_game, introductory_mazes
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.learn.regrets import best_value
+from iirl_opt.learn.episode_regret import best_value
 
 GOAL = 3
 

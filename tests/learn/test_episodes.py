@@ -20,9 +20,9 @@ from iirl_opt.game.policy import random_policy, uniform_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.learn.active import ActiveIRL
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.episode_regret import best_value, loss, regret
 from iirl_opt.learn.episodes import interact
 from iirl_opt.learn.learner import Learner
-from iirl_opt.learn.regrets import best_value, loss, regret
 from iirl_opt.observation import Trajectory, observe
 
 

@@ -25,8 +25,8 @@ from iirl_opt.learn.choices import (
     MeanOfVertices,
     RandomVertex,
 )
+from iirl_opt.learn.episode_regret import regret
 from iirl_opt.learn.episodes import interact
-from iirl_opt.learn.regrets import regret
 from iirl_opt.observation import Trajectory, record_trajectory, sample_trajectory
 from iirl_opt.rewards.domains import RewardBox
 from iirl_opt.rewards.feasible import FeasibleRewards

@@ -33,8 +33,8 @@ from iirl_opt.bayesian.priors import (
 )
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
 from iirl_opt.bayesian.sampler import RewardMove, sampling
+from iirl_opt.bayesian.sampling_defaults import usual_move, usual_proposals, usual_thin
 from iirl_opt.bayesian.summary import PosteriorSummary
-from iirl_opt.bayesian.usual import usual_move, usual_proposals, usual_thin
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidValue
 from iirl_opt.files import writing
 from iirl_opt.library.entries import by_state
@@ -419,7 +419,7 @@ class PlayedRun(_Drawn, EpisodesRun):
     @cached_property
     def best(self) -> float:
         """The value of the best commitment known for the true reward and the file's follower."""
-        from iirl_opt.learn.regrets import best_value
+        from iirl_opt.learn.episode_regret import best_value
 
         return best_value(self.problem.game, self.problem.need_truth(), self.problem.follower)
 
