@@ -12,7 +12,7 @@ Your own family is any object with the members of `FollowerFamily`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class BoltzmannFamily:
 
     parameter = "beta"
     scales = True
-    bounds: tuple[float, float] = (0.0, np.inf)
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
 
     @checked(q=VALUES, parameter=NOT_NEGATIVE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
@@ -101,7 +101,7 @@ class EpsilonGreedyFamily:
 
     parameter = "epsilon"
     scales = False
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @checked(q=VALUES, parameter=SHARE, tolerance=NOT_NEGATIVE)
     def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:

@@ -203,7 +203,7 @@ def test_a_refutation_names_an_action_by_which_the_hypothesis_would_gain():
     environment = ideal_environment(r, Fraction(1, 2))
     report = verify_affine(r, environment, np.eye(2)[[0, 0, 1]])
     assert report.verdict is REFUTED
-    assert report.violation[:3] == (0, 2, "b1")
+    assert report.violation[:3] == (1, 2, "b1")
     mdp, half = environment.mdp, Fraction(1, 2)
     rows = [mdp.rational.rows.row(i) for i in range(6)]
     kernel = np.array([[[row.get(j, Fraction(0)) for j in range(3)] for row in rows]])
@@ -222,7 +222,7 @@ def test_a_set_that_leaves_out_a_predicted_action_is_no_set_of_the_hypothesis():
     mask[1, 1] = False
     report = verify_affine(r, environment, mask)
     assert report.verdict is REFUTED
-    assert report.violation == (0, 1, "b2", 0.0)
+    assert report.violation == (1, 1, "b2", 0.0)
 
 
 def test_a_constant_truth_is_what_the_assumptions_name():
