@@ -11,8 +11,15 @@ from commands import child
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 
+# Examples that learn for seconds.
+LONG = {"07_active_learning", "09_bayesian_learning"}
+CASES = [
+    pytest.param(script, id=script.stem, marks=[pytest.mark.campaign] * (script.stem in LONG))
+    for script in SCRIPTS
+]
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+
+@pytest.mark.parametrize("script", CASES)
 def test_example_runs(
     script: Path,
     tmp_path: Path,

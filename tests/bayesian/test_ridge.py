@@ -93,6 +93,7 @@ def test_both_computations_of_the_likelihood_agree():
         assert posterior().log_likelihood(r, beta) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("move", MOVES)
 def test_chains_that_start_from_the_posterior_stay_distributed_so(move):
     pytest.importorskip("numba")
