@@ -8,8 +8,7 @@ from pathlib import Path
 
 import matplotlib.figure
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from iirl_opt import files, game, maze_maker, plot
 from iirl_opt.errors import FileProblem

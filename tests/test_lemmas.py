@@ -3,8 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.follower.optimal import OptimalFollower

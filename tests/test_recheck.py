@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import edited, tightened
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 
 from iirl_opt import recheck

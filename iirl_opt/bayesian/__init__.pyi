@@ -3,8 +3,6 @@ from .algorithm_4 import (
 )
 from .chains import (
     Chains as Chains,
-)
-from .chains import (
     Diagnostics as Diagnostics,
 )
 from .evidence import (
@@ -12,11 +10,7 @@ from .evidence import (
 )
 from .families import (
     BoltzmannFamily as BoltzmannFamily,
-)
-from .families import (
     EpsilonGreedyFamily as EpsilonGreedyFamily,
-)
-from .families import (
     FollowerFamily as FollowerFamily,
 )
 from .posterior import (
@@ -24,38 +18,20 @@ from .posterior import (
 )
 from .priors import (
     DirichletPrior as DirichletPrior,
-)
-from .priors import (
     GammaPrior as GammaPrior,
-)
-from .priors import (
     Known as Known,
-)
-from .priors import (
     UniformPrior as UniformPrior,
-)
-from .priors import (
     exponential_prior as exponential_prior,
 )
 from .proposals import (
     DirichletProposal as DirichletProposal,
-)
-from .proposals import (
     GammaProposal as GammaProposal,
-)
-from .proposals import (
     Hamiltonian as Hamiltonian,
-)
-from .proposals import (
     ReflectedStep as ReflectedStep,
-)
-from .proposals import (
     SimplexWalk as SimplexWalk,
 )
 from .sampler import (
     sample as sample,
-)
-from .sampler import (
     sampling as sampling,
 )
 

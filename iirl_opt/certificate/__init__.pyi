@@ -6,20 +6,14 @@ from .check import (
 )
 from .halfspaces import (
     class_halfspaces as class_halfspaces,
-)
-from .halfspaces import (
     cone_halfspaces as cone_halfspaces,
 )
 from .inclusion import (
     ClassInclusion as ClassInclusion,
-)
-from .inclusion import (
     Inclusion as Inclusion,
 )
 from .instance import (
     Instance as Instance,
-)
-from .instance import (
     SparseRows as SparseRows,
 )
 from .match import (
@@ -27,8 +21,6 @@ from .match import (
 )
 from .occupancy import (
     Infeasibility as Infeasibility,
-)
-from .occupancy import (
     Optimality as Optimality,
 )
 from .policies import (
@@ -36,8 +28,6 @@ from .policies import (
 )
 from .record import (
     Certificate as Certificate,
-)
-from .record import (
     read_certificate as read_certificate,
 )
 from .registry import (
@@ -45,8 +35,6 @@ from .registry import (
 )
 from .responses import (
     Violation as Violation,
-)
-from .responses import (
     Witness as Witness,
 )
 from .tree import (

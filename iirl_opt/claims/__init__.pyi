@@ -1,13 +1,7 @@
 from .claim import (
     Claim as Claim,
-)
-from .claim import (
     Outcome as Outcome,
-)
-from .claim import (
     describe as describe,
-)
-from .claim import (
     untried as untried,
 )
 from .paper import (
@@ -15,11 +9,7 @@ from .paper import (
 )
 from .search import (
     Result as Result,
-)
-from .search import (
     read_claims as read_claims,
-)
-from .search import (
     run_claims as run_claims,
 )
 

@@ -1,7 +1,5 @@
 from .dpomdp.problem import (
     DecPOMDP as DecPOMDP,
-)
-from .dpomdp.problem import (
     read_dpomdp as read_dpomdp,
 )
 

@@ -20,8 +20,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise, product, starmap
-from numbers import Rational as RationalNumber
-from numbers import Real
+from numbers import Rational as RationalNumber, Real
 from typing import Any, NamedTuple
 
 import networkx as nx

@@ -1,10 +1,6 @@
 from .canvas import (
     legend_below as legend_below,
-)
-from .canvas import (
     panels as panels,
-)
-from .canvas import (
     save as save,
 )
 from .chains import (
@@ -12,14 +8,10 @@ from .chains import (
 )
 from .curves import (
     plot_curves as plot_curves,
-)
-from .curves import (
     plot_regret as plot_regret,
 )
 from .mazes import (
     plot_maze as plot_maze,
-)
-from .mazes import (
     plot_rewards as plot_rewards,
 )
 

@@ -1,22 +1,14 @@
 from .affine import (
     AffineClass as AffineClass,
-)
-from .affine import (
     affine_distance as affine_distance,
-)
-from .affine import (
     affine_halfspaces as affine_halfspaces,
 )
 from .centre import (
     Centre as Centre,
-)
-from .centre import (
     analytic_centre as analytic_centre,
 )
 from .domains import (
     RewardBox as RewardBox,
-)
-from .domains import (
     RewardSimplex as RewardSimplex,
 )
 from .explicit_rows import (
@@ -30,29 +22,19 @@ from .geometry import (
 )
 from .inclusion_proof import (
     class_inclusion as class_inclusion,
-)
-from .inclusion_proof import (
     inclusion as inclusion,
 )
 from .regret import (
     RegretBound as RegretBound,
-)
-from .regret import (
     certified as certified,
-)
-from .regret import (
     regret_bound as regret_bound,
 )
 from .regret_program import (
     WorstRegret as WorstRegret,
-)
-from .regret_program import (
     worst_regret as worst_regret,
 )
 from .response_proof import (
     violation as violation,
-)
-from .response_proof import (
     witness as witness,
 )
 from .sets import (

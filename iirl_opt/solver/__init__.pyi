@@ -3,11 +3,7 @@ from .door import (
 )
 from .export import (
     LinearRows as LinearRows,
-)
-from .export import (
     linear_rows as linear_rows,
-)
-from .export import (
     write_program as write_program,
 )
 from .live import (
@@ -15,23 +11,11 @@ from .live import (
 )
 from .records import (
     Clarabel as Clarabel,
-)
-from .records import (
     HiGHS as HiGHS,
-)
-from .records import (
     Named as Named,
-)
-from .records import (
     Residuals as Residuals,
-)
-from .records import (
     Solved as Solved,
-)
-from .records import (
     Solver as Solver,
-)
-from .records import (
     Status as Status,
 )
 

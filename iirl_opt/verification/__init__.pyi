@@ -9,8 +9,6 @@ from .ideal import (
 )
 from .identification import (
     Identification as Identification,
-)
-from .identification import (
     identify as identify,
 )
 from .inclusion import (
@@ -21,11 +19,7 @@ from .protocol import (
 )
 from .realisable import (
     NotRealisable as NotRealisable,
-)
-from .realisable import (
     realise as realise,
-)
-from .realisable import (
     satisfies_condition_b as satisfies_condition_b,
 )
 from .strict import (
@@ -33,11 +27,7 @@ from .strict import (
 )
 from .verdict import (
     Verdict as Verdict,
-)
-from .verdict import (
     VerificationReport as VerificationReport,
-)
-from .verdict import (
     verify_affine as verify_affine,
 )
 

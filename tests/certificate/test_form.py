@@ -7,8 +7,7 @@ from math import isqrt
 import numpy as np
 import pytest
 from forgery import sealed
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from proofs import KINDS, honest
 
 from iirl_opt.certificate import Certificate, read_certificate

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import edited, leaves, other, rewritten, sealed, tightened
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from proofs import DISCOUNTS, KINDS, SCALES, honest, loosened
 from truth import is_true
 

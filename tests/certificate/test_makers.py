@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import sealed
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from proofs import a_game, a_reward, best_policy, environment, observed
 
 import iirl_opt as iirl

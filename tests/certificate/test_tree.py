@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from depth import share
 from forgery import edited, rewritten, sealed
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from proofs import DISCOUNTS, SCALES
 from trees import FOLLOWERS, a_search_tree, forgeries, truth
 

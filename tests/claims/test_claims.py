@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from commands import child
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import best_values, games, is_optimal, optimal_policies, rewards
 
 import iirl_opt as iirl

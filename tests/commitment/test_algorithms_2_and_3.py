@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import games, rewards
 
 from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration

@@ -7,8 +7,7 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import games, rewards
 
 from iirl_opt.cli import app as cli

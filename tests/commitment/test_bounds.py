@@ -3,8 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.bounds import value_bounds
 from iirl_opt.commitment.compatible import Weights, best_compatible

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from depth import share
 from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.branch_and_bound import BranchAndBound, suited
 from iirl_opt.commitment.branching import branched

@@ -6,8 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import (
     best_values,
     exact_values,

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from depth import share
 from exhaustive import FOLLOWERS, all_values, random_problem
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.dominating import (
     DominanceVerdict,

@@ -5,8 +5,7 @@ from itertools import islice, product
 import numpy as np
 import pytest
 from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.commitment.enumeration import Enumeration

@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import games
 from test_algorithms_2_and_3 import best_deterministic, lemma_3
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
 from iirl_opt.formats import read_dpomdp

@@ -5,8 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.game.generate import random_game

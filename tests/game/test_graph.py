@@ -7,8 +7,7 @@ from itertools import pairwise, product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import iirl_opt
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy, InvalidReward, UnknownLabel

@@ -6,8 +6,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy
 from iirl_opt.game.grid import grid_game

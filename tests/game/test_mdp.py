@@ -9,8 +9,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from instances import games, kernel_of
 

@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from instances import games, rewards
 from kkt import assert_kkt
 

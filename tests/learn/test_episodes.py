@@ -5,8 +5,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import games, rewards
 
 from iirl_opt.commitment.methods import commit

@@ -5,8 +5,7 @@ from math import exp, pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import games, rewards
 from scipy.integrate import quad
 

@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_fractions, as_reals

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from iirl_opt.claims.arithmetic import exact
 from iirl_opt.claims.instances import Case

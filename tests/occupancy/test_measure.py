@@ -6,8 +6,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import DISCOUNTS, games, policies, rewards
 from kkt import assert_farkas, assert_kkt
 

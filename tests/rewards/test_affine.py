@@ -5,8 +5,7 @@ from math import pi, sqrt
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra.numpy import arrays
 from instances import rewards
 from kkt import assert_kkt

@@ -6,8 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards, Unbounded
 from iirl_opt.follower.optimal import OptimalFollower

@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, InvalidPolicy

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from kkt import assert_kkt
 
 from iirl_opt.errors import InvalidArgument

@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from instances import best_values, follower_problem, games, policies, rewards
 from kkt import assert_kkt
 

@@ -6,8 +6,7 @@ import cvxpy as cp
 import highspy
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import SolverFailed
 from iirl_opt.solver import HiGHS, LiveProgram, Status, solve

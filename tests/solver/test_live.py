@@ -6,8 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from commands import child
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.stackelberg import StackelbergCommitment
 from iirl_opt.errors import Infeasible, InvalidArgument, LimitReached, Unbounded

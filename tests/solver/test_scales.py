@@ -5,8 +5,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from simplex import decide
 
 from iirl_opt.errors import InvalidArgument, SolverProblem

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from commands import child
-from hypothesis import HealthCheck, Phase, find, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, find, given, settings, strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
 from iirl_opt.follower.boltzmann import BoltzmannFollower

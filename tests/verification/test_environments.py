@@ -5,8 +5,7 @@ from math import isqrt, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.errors import InvalidArgument, InvalidReward

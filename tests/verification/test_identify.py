@@ -6,8 +6,7 @@ from math import atan, pi, sqrt
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower.optimal import OptimalFollower

@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import linprog
 
 from iirl_opt.errors import InvalidArgument

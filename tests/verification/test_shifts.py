@@ -11,8 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.certificate import certify

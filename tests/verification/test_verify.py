@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from depth import share
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from instances import exact_values
 
 from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
