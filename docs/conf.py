@@ -8,7 +8,7 @@ import iirl_opt
 
 # In the order of the house: what stands first imports nothing of what stands later.
 ORDER = """errors game follower observation certificate solver occupancy rewards commitment
-verification learn bayesian plot formats library testing claims"""
+verification learn bayesian plot formats library testing claims experiments"""
 
 PAGE = """{title}
 {line}

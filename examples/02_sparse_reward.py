@@ -1,7 +1,7 @@
 """Sparsity: the simplest reward that explains what the follower did.
 
 Among the rewards that explain the answers with a margin, minimise the sum of absolute rewards. The
-margin (a lower bound on the slack of every observed choice that is not a tie under the truth) keeps
+margin (a lower bound on the gap of every observed choice that is not a tie under the truth) keeps
 the constants out, which would otherwise win with r = 0.
 """
 

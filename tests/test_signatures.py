@@ -15,7 +15,7 @@ import iirl_opt
 FILE = Path(__file__).with_name("signatures.txt")
 PACKAGE = Path(iirl_opt.__file__).parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
-ROOMS += ["errors", "follower", "observation"]
+ROOMS += ["errors", "observation"]
 
 
 def signature(thing):
@@ -43,7 +43,9 @@ def lines_of(name, thing):
         if dataclasses.is_dataclass(thing)
         else set()
     )
-    for part, held in sorted(vars(thing).items()):
+    ours = [kind for kind in thing.__mro__ if kind.__module__.startswith("iirl_opt")]
+    parts = {part: held for kind in reversed(ours) for part, held in vars(kind).items()}
+    for part, held in sorted(parts.items()):
         if part.startswith("_") or part in fields:
             continue
         if isinstance(held, property) or type(held).__name__ == "cached_property":

@@ -75,7 +75,7 @@ def START(name: str, value: Any) -> tuple[Array, float]:
 
 def SEEDS(name: str, value: Any) -> tuple[int, ...]:
     """Return a seed, a sequence of them, or what a generator draws for one, as a tuple."""
-    if isinstance(value, tuple | list):
+    if np.ndim(value) == 1 and not isinstance(value, str):
         seeds: tuple[int, ...] = each(SEED, 1)(name, value)
         return seeds
     if value is None or isinstance(value, np.random.Generator):

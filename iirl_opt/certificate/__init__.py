@@ -10,7 +10,7 @@ This room has the records and their one check: what a certificate holds (`record
 `instance`) and the conditions of each kind. Who makes one stands where the answer is found, as
 `optimality` in `iirl_opt.occupancy`, `violation`, `witness` and `inclusion` in `iirl_opt.rewards`,
 `commitment_bound` in `iirl_opt.commitment` and `angle_bound` in `iirl_opt.verification`: makers may
-guess, round and repair, the check may not. What all of them share is here (`given`, `near`), and
+guess, round and repair, the check may not. What all of them share is here (`given`, `dyadic`), and
 `certify` finds the maker of an answer by its type.
 
 | kind | claim |

@@ -48,7 +48,7 @@ class CommitmentBound(Certificate):
     Attributes
     ----------
     reward, follower_reward : (S,) or (S, A, B).
-    model, ties, numbers : how the follower plays: see `iirl_opt.certificate.boxes.Play`.
+    model, ties, numbers : how the follower plays: see `iirl_opt.certificate.boxes.FollowerPlay`.
     allowed : the leader's actions in each state.
     actions : the stated commitment, (S,).
     lower, upper : it earns at least, and none earns more than.

@@ -42,8 +42,11 @@ def learn(
 ) -> int:
     """Learn the unknown reward: by Algorithm 1 or another learner; or its posterior."""
     from iirl_opt import library
+    from iirl_opt.library.learners import check_learner
 
     check_picture(picture)
+    if learner is not None:
+        check_learner(learner)
     problem = library.read_model(file, discount=discount)
     run = library.learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains

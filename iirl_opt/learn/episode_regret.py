@@ -100,7 +100,8 @@ def regret(
     Parameters
     ----------
     history : whole responses; a trajectory does not say what was earned on average.
-    best : V*, `best_value` for an optimal follower by default.
+    best : V*, `best_value` for an optimal follower by default: then no regret is below 0, near a
+        discount of one either, where the values of the responses are rounded more than V*.
 
     Raises
     ------
@@ -115,4 +116,5 @@ def regret(
         raise InvalidArgument("history", "holds trajectories", "whole responses", history)
     top = best_value(game, truth) if best is None else best
     earned = [float(game.start @ evaluate(game, truth, (o.pi1, o.pi2))) for o in whole]
-    return np.array([loss(top, value) for value in earned])
+    least = 0.0 if best is None else -np.inf
+    return np.array([max(loss(top, value), least) for value in earned])

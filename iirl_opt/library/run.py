@@ -14,11 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
+from iirl_opt.checks import whole
 from iirl_opt.errors import FileProblem
 from iirl_opt.files import write_text
 from iirl_opt.library.problem import ModelProblem
 
 __all__ = ["EpisodesRun", "Run", "numbers_given"]
+
+
+# The numbers that may be given in place of a file's own, and the least that they may be.
+NUMBERS = {"seed": 0, "episodes": 1, "proposals": 1, "chains": 1}
 
 
 def numbers_given(problem: ModelProblem, given: Mapping[str, Any], *known: str) -> dict[str, Any]:
@@ -28,12 +33,16 @@ def numbers_given(problem: ModelProblem, given: Mapping[str, Any], *known: str) 
     ------
     FileProblem
         Something is given that has no meaning in the family of the file.
+    InvalidArgument
+        A seed, or a number of episodes, proposals or chains, is none.
     """
     stated = {name: value for name, value in given.items() if value is not None}
-    for name in stated:
+    for name, value in stated.items():
         if name not in known:
             problem_said = f"{name} has no meaning in the family {problem.question.family()}"
             raise FileProblem(problem.path, problem_said, key="question.family")
+        if name in NUMBERS:
+            stated[name] = whole(NUMBERS[name])(name, value)
     return stated
 
 

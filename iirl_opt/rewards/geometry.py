@@ -169,6 +169,8 @@ def dimension(
 
 def _by_block(blocks: list[cp.Expression], *arrays: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield each block with its part of arrays that run over all blocks."""
+    if not blocks:
+        return
     ends = np.cumsum([block.size for block in blocks])[:-1]
     yield from zip(blocks, *(np.split(array, ends) for array in arrays), strict=True)
 

@@ -1,4 +1,4 @@
-"""LabelledRows of observations that hold exactly, or may be violated at a price.
+"""Rows of observations that hold exactly, or may be violated at a price.
 
 A follower that errs leaves observations that no reward but a constant explains. Then each row
 ``g(r, V) ≥ 0`` gets a *slack* e ≥ 0, by how much it is violated,

@@ -47,11 +47,12 @@ class LearningQuestion(RunQuestion, tag="learning"):
 
     def learn(self, problem: ModelProblem, **given: Any) -> LearningRun:
         """Return the run; `episodes`, `seed` and `learner` may replace the file's own."""
-        known = ("episodes", "seed", "learner")
+        stated = numbers_given(problem, given, "episodes", "seed", "learner")
         try:
-            return LearningRun(problem, self, numbers_given(problem, given, *known))
+            return LearningRun(problem, self, stated)
         except InvalidArgument as error:
-            raise FileProblem(problem.path, str(error), key="question.learner") from error
+            key = "question.seed" if error.place == "seed" else "question.learner"
+            raise FileProblem(problem.path, str(error), key=key) from error
 
 
 class LearningRun(EpisodesRun):
@@ -74,7 +75,7 @@ class LearningRun(EpisodesRun):
         super().__init__(problem, given)
         self.question = question
         self.truth = problem.need_truth()
-        self.seed = int(given.get("seed", question.seed))
+        self.seed = given.get("seed", question.seed)
         stated = question.rewards
         joint = stated == "joint" or (stated is None and self.truth.ndim == 3)
         name = str(given.get("learner", question.learner))

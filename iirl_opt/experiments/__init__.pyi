@@ -1,0 +1,25 @@
+from .comparison import (
+    compare_cells as compare_cells,
+    compare_runs as compare_runs,
+)
+from .figure import (
+    FIGURES as FIGURES,
+    find_figure as find_figure,
+    run_figure as run_figure,
+)
+from .sweep import (
+    Cell as Cell,
+    CellResult as CellResult,
+    run_cells as run_cells,
+)
+
+__all__ = [
+    "FIGURES",
+    "Cell",
+    "CellResult",
+    "compare_cells",
+    "compare_runs",
+    "find_figure",
+    "run_cells",
+    "run_figure",
+]
