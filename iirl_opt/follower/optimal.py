@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ def best_responses(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Opti
     return follower_optimum(game, reward, pi1)
 
 
-class TieBreaker:
+class TieBreaker(ABC):
     """What followers share that play among their optimal actions by a tie rule."""
 
     @checked(game=GAME, rng=RNG)
@@ -52,11 +53,11 @@ class TieBreaker:
         """Return the play (…, B) at q (…, B), where values within `tolerance` of the best tie."""
         return self.among(q >= q.max(axis=-1, keepdims=True) - tolerance, rng)
 
+    @abstractmethod
     def among(
         self, optimal: NDArray[np.bool_], rng: int | np.random.Generator | None = None
     ) -> NDArray[Any]:
         """Return the play (…, B) by the tie rule among optimal actions, a mask (…, B)."""
-        raise NotImplementedError
 
 
 @checked(ties=one_of(*TIES), seed=SEED)

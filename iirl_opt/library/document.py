@@ -90,7 +90,7 @@ def _schema_of_number(kind: type) -> dict[str, Any]:
         return {"anyOf": [number, {"type": "object", "additionalProperties": number}]}
     if kind is Number:
         return number
-    raise NotImplementedError
+    raise NotImplementedError  # so msgspec learns that a type is none of ours
 
 
 def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document:

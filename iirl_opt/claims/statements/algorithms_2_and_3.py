@@ -159,23 +159,11 @@ def converges(at: Planned) -> Outcome:
     return Outcome(cycle == 1, shown)
 
 
-def as_good_as_joint(at: Planned) -> Outcome:
-    """Decide: Algorithm 3 earns no less, on average over the states, than a joint optimum's part.
+def soft_as_good_as_joint(at: Planned) -> Outcome:
+    """Decide: Algorithm 2 earns no less, on average over the states, than a joint optimum's part.
 
     Than the best of these where there are several.
     """
-    game, epsilon = at.case, at.parameter
-    own = _greedy_value(game, algorithm_3(game, epsilon), epsilon).sum()
-    parts = {split(game, joint)[0] for joint in joint_optima(game, game.reward)}
-    joint = max(_greedy_value(game, pi1, epsilon).sum() for pi1 in parts)
-    n = len(game.reward)
-    return Outcome(
-        bool(own >= joint), f"{float(own / n):.3f}, and the joint {float(joint / n):.3f}"
-    )
-
-
-def soft_as_good_as_joint(at: Planned) -> Outcome:
-    """Decide the same of Algorithm 2."""
     game, beta = at.case, float(at.parameter)
     n_a = game.game.n_leader_actions
     plans, _ = algorithm_2(game, beta)
