@@ -107,12 +107,13 @@ class LiveProgram:
                 "solver", f"is {self.solver}", "HiGHS by a simplex method", self.solver
             )
         self._sign = -1.0 if maximise else 1.0
-        self._cost = self._sign * _vector("objective", objective)
-        n = self._cost.size
-        self._matrix = _matrix(matrix, (None, n))
-        m = self._matrix.shape[0]
-        self._rows = _bounds("row_lower, row_upper", row_lower, row_upper, m)
-        self._columns = _bounds("lower, upper", lower, upper, n)
+        cost = self._sign * _vector("objective", objective)
+        n = cost.size
+        rows = _matrix(matrix, (None, n))
+        m = rows.shape[0]
+        low, high = _bounds("row_lower, row_upper", row_lower, row_upper, m)
+        least, most = _bounds("lower, upper", lower, upper, n)
+        self._program = Program(cost, rows, low, high, least, most, np.zeros(n, dtype=bool))
         self.columns: Mapping[str, slice] = {"x": slice(0, n)}
         self.rows: Mapping[str, slice] = {"rows": slice(0, m)}
         self._method = DUAL
@@ -159,13 +160,13 @@ class LiveProgram:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
-        return int(self._matrix.shape[0]), int(self._matrix.shape[1])
+        return self._program.shape
 
     @checked(objective=NUMBERS)
     def change_objective(self, objective: ArrayLike) -> None:
         """Replace the objective, shape (n,); the sense stays."""
         cost = self._sign * _vector("objective", objective, self.shape[1])
-        self._cost, self._method = cost, PRIMAL
+        self._program, self._method = self._program.changed(cost=cost), PRIMAL
         if highs := self._still_in_range():
             highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
 
@@ -173,18 +174,23 @@ class LiveProgram:
     def change_rows(self, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Replace the bounds on the rows, shape (m,) each."""
         m = self.shape[0]
-        self._rows = _bounds("row_lower, row_upper", row_lower, row_upper, m)
+        low, high = _bounds("row_lower, row_upper", row_lower, row_upper, m)
+        self._program = self._program.changed(row_lower=low, row_upper=high)
         self._method = DUAL
         if highs := self._still_in_range():
-            highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), *self._rows)
+            highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), low, high)
 
     @checked(matrix=MATRIX, row_lower=LIMITS, row_upper=LIMITS)
     def add_rows(self, matrix: Any, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Add rows, shape (k, n), below those that are there."""
         new = _matrix(matrix, (None, self.shape[1])).tocsr()
         low, high = _bounds("row_lower, row_upper", row_lower, row_upper, new.shape[0])
-        self._matrix = sp.vstack([self._matrix, new], format="csc")
-        self._rows = tuple(map(np.append, self._rows, (low, high)))
+        now = self._program
+        self._program = now.changed(
+            matrix=sp.vstack([now.matrix, new], format="csc"),
+            row_lower=np.append(now.row_lower, low),
+            row_upper=np.append(now.row_upper, high),
+        )
         self._method = DUAL
         if highs := self._still_in_range():
             highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
@@ -197,9 +203,14 @@ class LiveProgram:
         cost = self._sign * _vector("objective", objective)
         new = _matrix(matrix, (self.shape[0], cost.size))
         low, high = _bounds("lower, upper", lower, upper, cost.size)
-        self._matrix = _beside(self._matrix, new)
-        self._cost = np.append(self._cost, cost)
-        self._columns = tuple(map(np.append, self._columns, (low, high)))
+        now = self._program
+        self._program = now.changed(
+            cost=np.append(now.cost, cost),
+            matrix=_beside(now.matrix, new),
+            lower=np.append(now.lower, low),
+            upper=np.append(now.upper, high),
+            whole=np.zeros(now.cost.size + cost.size, dtype=bool),
+        )
         self._method = PRIMAL
         if highs := self._still_in_range():
             entries = (new.nnz, new.indptr, new.indices, new.data)
@@ -210,8 +221,10 @@ class LiveProgram:
         """Remove variables by position; those after them move up."""
         gone = np.unique(np.asarray(which, dtype=np.int32))
         kept = np.setdiff1d(np.arange(self.shape[1]), gone)
-        self._matrix, self._cost = self._matrix[:, kept], self._cost[kept]
-        self._columns = tuple(side[kept] for side in self._columns)
+        now = self._program
+        names = ("cost", "lower", "upper", "whole")
+        columns = {name: getattr(now, name)[kept] for name in names}
+        self._program = now.changed(matrix=now.matrix[:, kept], **columns)
         self._method = PRIMAL
         if highs := self._still_in_range():
             highs.deleteCols(gone.size, gone)
@@ -234,7 +247,7 @@ class LiveProgram:
         **Cost** one linear program, hot; another one, cold, where that failed.
         """
         began = time.perf_counter()
-        program = self._program()
+        program = self._program
         answer = self._hot(program) if self._highs is not None else None
         if answer is None:
             answer = settle(program, self.solver)
@@ -273,17 +286,16 @@ class LiveProgram:
         """Give the program to a new HiGHS object, or to none where its numbers need other units."""
         self._highs = None
         self._method = DUAL
-        program = self._program()
-        if in_range(program):
+        if in_range(self._program):
             self._highs = new_highs(RANGE | self.solver.arguments()["highs_options"])
-            self._highs.passModel(program.model())
+            self._highs.passModel(self._program.model())
 
     def _still_in_range(self) -> highspy.Highs | None:
         """Return the HiGHS object that is to change too; without one every solve is afresh.
 
         It is given up for good where a number came that it may drop or refuse.
         """
-        if self._highs is not None and not in_range(self._program()):
+        if self._highs is not None and not in_range(self._program):
             self._highs = None
         return self._highs
 
@@ -312,12 +324,6 @@ class LiveProgram:
             said=answer.said,
             note=answer.note,
         )
-
-    def _program(self) -> Program:
-        """Return the program as it stands."""
-        whole = np.zeros(self._cost.size, dtype=bool)
-        (low, high), (lower, upper) = self._rows, self._columns
-        return Program(self._cost, self._matrix, low, high, lower, upper, whole)
 
 
 def _vector(place: str, values: ArrayLike, size: int | None = None) -> Array:

@@ -19,7 +19,7 @@ each beyond what rounding of the sums themselves explains.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.solver.linear import column_bounds, row_bounds
+from iirl_opt.solver.parts import Coefficients, Interval
 from iirl_opt.solver.records import Residuals
 
 __all__ = ["ACCEPTED", "DUST", "FLOOR", "Program", "Quality"]
@@ -51,6 +52,13 @@ DUST = 1e-11
 
 # How far a whole variable may be from a whole number.
 WHOLE = 1e-5
+
+# The fields that the cached parts of a program are made of.
+PARTS = {
+    "coefficients": {"matrix"},
+    "rows": {"row_lower", "row_upper"},
+    "columns": {"lower", "upper"},
+}
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,29 @@ class Program:
         """The numbers of rows and of variables."""
         return int(self.matrix.shape[0]), int(self.matrix.shape[1])
 
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The matrix, with what judging answers asks of it."""
+        return Coefficients(self.matrix)
+
+    @cached_property
+    def rows(self) -> Interval:
+        """The bounds on the rows."""
+        return Interval(self.row_lower, self.row_upper)
+
+    @cached_property
+    def columns(self) -> Interval:
+        """The bounds on the variables."""
+        return Interval(self.lower, self.upper)
+
+    def changed(self, **fields: Any) -> Program:
+        """Return the program with other fields; what is known of the rest stays known."""
+        other = replace(self, **fields)
+        for part, made_of in PARTS.items():
+            if part in self.__dict__ and not made_of & fields.keys():
+                other.__dict__[part] = self.__dict__[part]
+        return other
+
     def model(self) -> highspy.HighsModel:
         """Return the program as HiGHS takes it: a minimisation, without an offset."""
         model = highspy.HighsModel()
@@ -146,8 +177,7 @@ class Program:
     def off(self, x: Array) -> tuple[Array, Array, Array]:
         """Return the activities A x, and by how much rows and variables miss their bounds."""
         activity = self.matrix @ x
-        rows = _outside(activity, self.row_lower, self.row_upper)
-        columns = _outside(x, self.lower, self.upper)
+        rows, columns = self.rows.outside(activity), self.columns.outside(x)
         if self.whole.any():
             fraction = np.where(self.whole, np.abs(x - np.round(x)), 0.0)
             columns = np.maximum(columns, fraction)
@@ -171,7 +201,7 @@ class Program:
             _, rows, columns = self.off(x)
             # A whole variable is as whole as HiGHS's own tolerance makes it.
             share = np.where(self.whole, columns * (ACCEPTED / WHOLE), columns)
-            relative = self._primal(x, rows, share, floor)
+            relative, _ = self._primal(x, rows, share, floor)
         return Quality(Residuals(_largest(rows, columns)), relative)
 
     def quality(self, x: Array, y: Array, floor: float = FLOOR) -> Quality:
@@ -187,102 +217,62 @@ class Program:
 
     def _quality(self, x: Array, y: Array, floor: float) -> Quality:
         activity, rows, columns = self.off(x)
-        bend = np.zeros_like(x) if self.curved is None else self.curved @ x
-        slope = self.cost + bend
-        steep = np.abs(self.cost)
+        slope, steep = self.cost, np.abs(self.cost)
         if self.curved is not None:
             # HiGHS adds 1e-7 to the curvature of quadratic programs: they are no sharper than that.
             floor = 1.0
+            slope = slope + self.curved @ x
             steep = steep + abs(self.curved) @ np.maximum(np.abs(x), floor)
-        reduced = slope - self.matrix.T @ y
-        sizes = self._sizes
-        wrong_rows = _wrong_sign(y, self.row_lower, self.row_upper)
-        wrong = _wrong_sign(reduced, self.lower, self.upper)
-        products = (
-            _slack_product(y, activity, self.row_lower, self.row_upper),
-            _slack_product(reduced, x, self.lower, self.upper),
-        )
+        known = self.coefficients
+        reduced = slope - known.transposed @ y
+        wrong_rows, wrong = self.rows.wrong_sign(y), self.columns.wrong_sign(reduced)
+        products = (self.rows.slack_product(y, activity), self.columns.slack_product(reduced, x))
         gap = abs(sum(float(part.sum()) for part in products))
         unit = _largest(steep) or 1.0
-        excess = wrong - ROUNDING * (sizes.T @ np.abs(y) + steep)
-        local = steep + unit * self._norms(axis=0)
-        terms = steep + sizes.T @ np.maximum(np.abs(y), floor * unit)
-        dual = max(
-            _worst_share(excess, local),
-            _worst_share(excess, terms),
-            _worst_share(wrong_rows, np.full_like(y, unit)),
+        pressed, at_least = _pair(known.sizes_transposed, y, floor * unit)
+        primal, terms = self._primal(x, rows, columns, floor)
+        beyond = gap - ROUNDING * float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ terms)
+        shares = (
+            primal,
+            _worst_share(
+                wrong - ROUNDING * (pressed + steep),
+                steep + unit * known.column_norms,
+                steep + at_least,
+            ),
+            _largest(wrong_rows) / unit,
+            0.0 if beyond <= 0 else beyond / max(unit, abs(self.value(x))),
         )
-        value = self.value(x)
-        summed = float(np.abs(self.cost) @ np.abs(x) + np.abs(y) @ (sizes @ np.abs(x)))
-        beyond = np.array([gap - ROUNDING * summed])
-        apart = _worst_share(beyond, np.array([max(unit, abs(value))]))
         residuals = Residuals(
             _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
         )
-        return Quality(
-            residuals, float(np.max([self._primal(x, rows, columns, floor), dual, apart]))
-        )
+        return Quality(residuals, float(np.max(shares)))
 
-    def _primal(self, x: Array, rows: Array, columns: Array, floor: float) -> float:
-        """Return the largest violation of a row or bound, relative to its own scale."""
-        sizes = self._sizes
-        excess = rows - ROUNDING * (sizes @ np.abs(x))
-        demand = _size(self.row_lower, self.row_upper)
-        terms = demand + sizes @ np.maximum(np.abs(x), floor)
-        size = 1.0 + _size(self.lower, self.upper)
+    def _primal(self, x: Array, rows: Array, columns: Array, floor: float) -> tuple[float, Array]:
+        """Return the largest violation relative to its own scale, and ``Σ |a_j x_j|`` of rows."""
+        known, demand = self.coefficients, self.rows.size
+        terms, at_least = _pair(known.sizes, x, floor)
+        excess = rows - ROUNDING * terms
         shares = (
-            _worst_share(excess, demand + self._norms(axis=1)),
-            _worst_share(excess, terms),
-            _worst_share(columns, size),
+            _worst_share(excess, demand + known.row_norms, demand + at_least),
+            _worst_share(columns, 1.0 + self.columns.size),
         )
-        return float(np.max(shares))
-
-    @cached_property
-    def _sizes(self) -> Any:
-        """The magnitudes of the coefficients."""
-        return abs(self.matrix)
-
-    def _norms(self, axis: int) -> Array:
-        """Return the Euclidean norms of the rows (axis 1) or columns (axis 0)."""
-        by_row = axis == 1
-        at = (
-            self.matrix.indices
-            if by_row
-            else np.repeat(np.arange(self.shape[1]), np.diff(self.matrix.indptr))
-        )
-        squares = np.bincount(at, self.matrix.data**2, self.shape[0] if by_row else self.shape[1])
-        return np.asarray(np.sqrt(squares))
+        return float(np.max(shares)), terms
 
 
-def _outside(values: Array, low: Array, high: Array) -> Array:
-    return np.asarray(np.maximum(np.maximum(low - values, values - high), 0.0))
-
-
-def _size(low: Array, high: Array) -> Array:
-    """Return the magnitude of the finite ones of two bounds."""
-    finite = (np.where(np.isinf(bound), 0.0, np.abs(bound)) for bound in (low, high))
-    return np.asarray(np.maximum(*finite))
+def _pair(sizes: Any, x: Array, floor: float) -> tuple[Array, Array]:
+    """Return magnitudes of coefficients times ``|x|``, and times ``max(|x|, floor)``."""
+    size = np.abs(x)
+    both = sizes @ np.stack([size, np.maximum(size, floor)], axis=1)
+    return both[:, 0], both[:, 1]
 
 
 def _largest(*parts: Array) -> float:
-    return float(np.max([np.abs(part).max(initial=0.0) for part in parts], initial=0.0))
+    return float(np.max([np.abs(part).max(initial=0.0) for part in parts]))
 
 
-def _worst_share(off: Array, scale: Array) -> float:
-    """Return the largest share; zero off is no share of anything, and NaN stays NaN."""
-    share = np.where(off <= 0, 0.0, off / np.where(scale > 0, scale, 1.0))
-    return float(share.max(initial=0.0))
-
-
-def _wrong_sign(multipliers: Array, low: Array, high: Array) -> Array:
-    """Return by how much multipliers push against bounds that do not exist."""
-    up = np.where(np.isinf(low), np.maximum(multipliers, 0.0), 0.0)
-    down = np.where(np.isinf(high), np.maximum(-multipliers, 0.0), 0.0)
-    return np.asarray(np.maximum(up, down))
-
-
-def _slack_product(multipliers: Array, values: Array, low: Array, high: Array) -> Array:
-    """Return each multiplier times the distance to the bound that it speaks of."""
-    bound = np.where(multipliers > 0, low, high)
-    slack = np.where(np.isinf(bound), 0.0, values - np.where(np.isinf(bound), 0.0, bound))
-    return np.asarray(multipliers * slack)
+def _worst_share(off: Array, *scales: Array) -> float:
+    """Return the largest share of any scale; zero off is no share of anything, NaN stays NaN."""
+    if (off <= 0).all():
+        return 0.0
+    worst = [np.where(off <= 0, 0.0, off / np.where(scale > 0, scale, 1.0)) for scale in scales]
+    return float(np.max(worst))

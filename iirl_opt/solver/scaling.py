@@ -29,15 +29,11 @@ __all__ = ["Scaling", "in_range"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Coefficients, bounds and costs between these need no scaling.
 COEFFICIENTS = (1e-8, 1e8)
 BOUNDS = (1e-2, 1e7)
 COSTS = (1e-12, 1e15)
-
-# An entry smaller than this beside both its row and its column may be noise.
-NOISE = 1e-11
 
 ROUNDS = 30
 
@@ -48,37 +44,19 @@ def in_range(program: Program) -> bool:
     Entries that are noise beside both their row and their column are passed over: where they matter
     after all, the answer fails our check.
     """
+    least, most = program.coefficients.extremes
     return (
-        _within(program.matrix.data[_significant(program)], *COEFFICIENTS)
-        and _within(np.array([_bound_size(program).max(initial=0.0)]), *BOUNDS)
+        least >= COEFFICIENTS[0]
+        and most <= COEFFICIENTS[1]
+        and _within(np.array([max(program.rows.largest, program.columns.largest)]), *BOUNDS)
         and _within(np.array([np.abs(program.cost).max(initial=0.0)]), *COSTS)
         and (program.curved is None or _within(program.curved.data, *COEFFICIENTS))
     )
 
 
-def _significant(program: Program) -> Flags:
-    """Return which entries count beside the largest of their row, or of their column."""
-    matrix, (m, n) = program.matrix, program.shape
-    sizes = np.abs(matrix.data)
-    if not sizes.size or sizes.min() > NOISE * sizes.max():
-        return np.asarray(sizes > 0)
-    i, j = matrix.indices, np.repeat(np.arange(n), np.diff(matrix.indptr))
-    of_row, of_column = np.zeros(m), np.zeros(n)
-    np.maximum.at(of_row, i, sizes)
-    np.maximum.at(of_column, j, sizes)
-    return np.asarray((sizes > 0) & (sizes > NOISE * np.minimum(of_row[i], of_column[j])))
-
-
 def _within(numbers: Array, least: float, most: float) -> bool:
     sizes = np.abs(numbers[numbers != 0])
     return bool(not sizes.size or (sizes.min() >= least and sizes.max() <= most))
-
-
-def _bound_size(program: Program) -> Array:
-    """Return the magnitudes of all finite bounds of rows and variables."""
-    sides = (program.row_lower, program.row_upper, program.lower, program.upper)
-    sizes = np.abs(np.concatenate(sides))
-    return np.asarray(sizes[np.isfinite(sizes)])
 
 
 @dataclass(frozen=True, eq=False)
