@@ -36,25 +36,18 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.optimum import Optimum, modified_policy_iteration
-from iirl_opt.learn.choices import SPREAD
+from iirl_opt.learn.belief import WIDTH, Belief
 from iirl_opt.learn.feasible_learner import FeasibleLearner
 from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_commitment
-from iirl_opt.learn.information import Outlook, look_ahead
 from iirl_opt.observation import Trajectory
-from iirl_opt.rewards.centre import Centre, analytic_centre, unit_rows
+from iirl_opt.rewards.centre import Centre
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret import RegretBound, regret_bound
+from iirl_opt.rewards.unit_rows import UnitRows, unit_rows
 
 __all__ = ["ActiveIRL"]
 
 Array = NDArray[np.float64]
-
-# The truth is thought to be normal around the centre, so many times as wide as the barrier is.
-WIDTH = 3.0
-
-# Rows held in the barrier, as a multiple of the states, and the accuracy of the centre.
-HELD, ACCURACY = 2.5, 1e-3
 
 # Expected regrets below this share of the optimal value are rounding.
 ROUNDING = 1e-9
@@ -110,53 +103,37 @@ class ActiveIRL(FeasibleLearner):
     delta: float | None = None
     price: float = 1e7
     feasible: FeasibleRewards | None = None
-    _rows: Array | None = field(default=None, repr=False)
-    _near: Centre | None = field(default=None, repr=False)
+    _belief: Belief | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._begin()
-        if self._rows is None:
-            object.__setattr__(self, "_rows", self._learnt(self.known, None))
+        belief = self._belief
+        if belief is None:
+            belief = Belief(self.game, UnitRows.of(self._learnt(self.known, None)), self.price)
+        elif belief.price != self.price:
+            belief = replace(belief, price=self.price)
+        object.__setattr__(self, "_belief", belief)
 
-    @cached_property
+    @property
+    def _believed(self) -> Belief:
+        assert self._belief is not None
+        return self._belief
+
+    @property
     def centre(self) -> Centre | None:
         """The analytic centre of what is known, or None while nothing is.
 
-        **Cost** arithmetic: some twenty to sixty S×S linear systems.
+        **Cost** arithmetic: some ten to thirty S×S linear systems, once.
         """
-        assert self._rows is not None
-        if not len(self._rows):
-            return None
-        near = self._near
-        if near is not None and near.price == self.price and len(near.margins) == len(self._rows):
-            return near
-        return analytic_centre(
-            self._rows,
-            price=self.price,
-            tolerance=ACCURACY,
-            near=near,
-            keep=int(HELD * self.game.n_states) + 1,
-        )
+        return self._believed.centre
 
     def estimate(self) -> Array | None:
         """Return the estimate (S,) in the simplex; None while only constants are known.
 
         **Cost** arithmetic: that of the centre.
         """
-        if self.centre is None or np.ptp(self.centre.point) <= SPREAD * self.centre.point.max():
-            return None
-        return self.centre.point.copy()
-
-    @cached_property
-    def _optimum(self) -> Optimum | None:
-        reward = self.estimate()
-        return None if reward is None else modified_policy_iteration(self.game, reward)
-
-    @cached_property
-    def _outlook(self) -> Outlook | None:
-        if self._optimum is None or self.centre is None:
-            return None
-        return look_ahead(self.game, self._optimum, WIDTH * self.centre.root())
+        reward = self._believed.estimate
+        return None if reward is None else reward.copy()
 
     @property
     def expected_regret(self) -> float:
@@ -166,7 +143,8 @@ class ActiveIRL(FeasibleLearner):
 
         **Cost** arithmetic: an S×S system with S right-hand sides.
         """
-        return float("nan") if self._outlook is None else self._outlook.expected_regret
+        outlook = self._believed.outlook
+        return float("nan") if outlook is None else outlook.expected_regret
 
     def mix(self) -> Indifference | None:
         """Return the next commitment with what it mixes and costs; None before an estimate.
@@ -177,18 +155,19 @@ class ActiveIRL(FeasibleLearner):
 
     @cached_property
     def _mixed(self) -> Indifference | None:
-        reward = self.estimate()
-        if self._optimum is None or reward is None:
+        reward, optimum = self._believed.estimate, self._believed.optimum
+        if optimum is None or reward is None:
             return None
-        mixtures = cheapest_mixtures(self.game, self._optimum)
+        mixtures = cheapest_mixtures(self.game, optimum)
         none = mixtures.take(np.zeros(0, dtype=np.int64))
-        greedy = mixed_commitment(self.game, reward, self._optimum, none)
+        greedy = mixed_commitment(self.game, reward, optimum, none)
         if self.episode >= self.explore or not self.horizon or self._certifies(greedy.policy):
             return greedy
-        assert self._outlook is not None
+        outlook = self._believed.outlook
+        assert outlook is not None
         horizon = self.horizon * (self.episode / self.explore) ** 2
-        chosen = self._outlook.worthwhile(mixtures, horizon)
-        plan = mixed_commitment(self.game, reward, self._optimum, mixtures.take(chosen))
+        chosen = outlook.worthwhile(mixtures, horizon)
+        plan = mixed_commitment(self.game, reward, optimum, mixtures.take(chosen))
         return self._anything_new(plan)
 
     def _anything_new(self, plan: Indifference) -> Indifference:
@@ -201,12 +180,12 @@ class ActiveIRL(FeasibleLearner):
         answered = (seen.pi1 for seen in self.known.seen if not isinstance(seen, Trajectory))
         if not any(np.array_equal(plan.policy, pi1) for pi1 in answered):
             return plan
-        reward = self.estimate()
-        assert self._optimum is not None
+        reward, optimum = self._believed.estimate, self._believed.optimum
+        assert optimum is not None
         assert reward is not None
         n_states, n_actions, _ = self.game.shape
         policy = self._rng().dirichlet(np.ones(n_actions), n_states)
-        best = float(self.game.start @ self._optimum.values)
+        best = float(self.game.start @ optimum.values)
         cost = best - self.game.start @ best_responses(self.game, reward, policy).values
         if self.expected_regret <= ROUNDING * best or cost > self.explore * self.expected_regret:
             return plan
@@ -237,12 +216,10 @@ class ActiveIRL(FeasibleLearner):
         else:
             played = self.ask() if pi1 is None else pi1
         known = self.known.observe(played, response)
-        assert self._rows is not None
-        rows = self._rows
+        belief = self._believed
         if known.episodes[-1] not in self.known.episodes:
-            last = self._learnt(known, self.centre, since=self.episode)
-            rows = unit_rows(np.concatenate([rows, last]))
-        return replace(self, feasible=known, _rows=rows, _near=self.centre)
+            belief = belief.joined(self._learnt(known, belief.centre, since=self.episode))
+        return replace(self, feasible=known, _belief=belief)
 
     def stop(self) -> ActiveIRL:
         """Return the learner that explores no more."""

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import OnlyConstantRewards
-from iirl_opt.rewards.centre import analytic_centre, unit_rows
+from iirl_opt.rewards.centre import analytic_centre
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.unit_rows import unit_rows
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.game.iteration import improved
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.optimum import Optimum, policy_iteration
+from iirl_opt.game.optimum import Optimum
 from iirl_opt.game.policy import deterministic_policy
-from iirl_opt.game.reward import follower_reward
+from iirl_opt.game.problem import follower_problem
 
 __all__ = ["Indifference", "Mixtures", "cheapest_mixtures", "mixed_commitment"]
 
@@ -130,10 +131,9 @@ def mixed_commitment(
         policy = deterministic_policy(own, game.n_leader_actions)
         policy[mixtures.states, mixtures.own] = 1 - share
         policy[mixtures.states, mixtures.other] = share
-        answered = policy_iteration(
-            game.follower_mdp(policy), follower_reward(game, reward, policy), initial=response
-        )
-        values, response = answered.values, answered.q.argmax(axis=1)
+        # Nearly all is tied here, on purpose: which ties are exact is nobody's question.
+        answered, gains, _ = improved(follower_problem(game, reward, policy), response)
+        values, response = answered.values, gains.q.argmax(axis=1)
     return Indifference(
         policy,
         mixtures.states,

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dger
 from scipy.special import ndtr
 
 from iirl_opt.game.kernel import is_sparse
@@ -64,7 +65,7 @@ class Outlook:
     improvement: Array
     visits: Array
     _alternatives: Array = field(repr=False)  # (S, k) unit: of the best alternatives' advantages
-    _values: Array = field(repr=False)  # (S, A, B, k) deviations of the action values
+    _advantages: Array = field(repr=False)  # (S, A, B, k) deviations of all advantages
     _small: float = field(repr=False)
 
     @property
@@ -82,13 +83,18 @@ class Outlook:
         told = self._told(mixtures)
         price = mixtures.loss * self.visits[mixtures.states]
         lasts = horizon * _evenness(price)
-        covariance, shared = told @ told.T, told @ self._alternatives.T
+        # What explains nothing of what is expected need not be kept up to date.
+        use = self.improvement > 0
+        weighted = np.sqrt(self.improvement[use])[:, None] * self._alternatives[use]
+        # Both change by an outer product for each that is chosen, in place.
+        covariance, shared = np.asfortranarray(told @ told.T), (weighted @ told.T).T
         left = covariance.diagonal() > 0
         chosen: list[int] = []
         while True:
-            variance = covariance.diagonal()
+            variance = covariance.diagonal().copy()
             left &= variance > EXPLAINED
-            worth = shared**2 @ self.improvement / np.where(left, variance, 1.0)
+            explained = np.einsum("ji,ji->i", shared.T, shared.T)
+            worth = explained / np.where(left, variance, 1.0)
             good = left & (worth > 0) & (lasts * worth > price)
             if not good.any():
                 return np.sort(np.array(chosen, dtype=np.int64))
@@ -97,13 +103,14 @@ class Outlook:
             chosen.append(best)
             left[best] = False
             pivot = covariance[best] / np.sqrt(variance[best])
-            shared = shared - np.outer(pivot, shared[best] / np.sqrt(variance[best]))
-            covariance = covariance - np.outer(pivot, pivot)
+            part = shared[best] / np.sqrt(variance[best])
+            shared = dger(-1.0, pivot, part, a=shared, overwrite_a=True)
+            covariance = dger(-1.0, pivot, pivot, a=covariance, overwrite_a=True)
 
     def _told(self, mixtures: Mixtures) -> Array:
         """Return the deviations (m, k) that each answer tells the sign of, of norm one or zero."""
         s, own, other, answer, rival, share, _ = mixtures
-        q = self._values
+        q = self._advantages
         mine, theirs = (q[s, a, answer] - q[s, a, rival] for a in (own, other))
         return _unit((1 - share)[:, None] * mine + share[:, None] * theirs, self._small)
 
@@ -123,10 +130,10 @@ def look_ahead(game: TwoAgentMDP, optimum: Optimum, root: Array) -> Outlook:
     system = np.eye(n) - game.discount * (rows.toarray() if is_sparse(rows) else rows)
     values = np.linalg.solve(system, root)
     visits = np.maximum(np.linalg.solve(system.T, game.start), 0.0)
-    ahead = game.discount * np.asarray(game.matrix @ values)
-    action_values = ahead.reshape(n, choices, -1) + root[:, None, :]
-    advantages = action_values - values[:, None, :]
-    deviation = np.linalg.norm(advantages, axis=2)
+    advantages = np.asarray(game.matrix @ values).reshape(n, choices, -1)
+    advantages *= game.discount
+    advantages += (root - values)[:, None, :]
+    deviation = np.sqrt(np.einsum("sck,sck->sc", advantages, advantages))
     mean = optimum.q.reshape(n, choices) - optimum.values[:, None]
     small = ROUNDING * float(np.abs(optimum.q).max(initial=0.0))
     known = deviation <= small
@@ -138,7 +145,7 @@ def look_ahead(game: TwoAgentMDP, optimum: Optimum, root: Array) -> Outlook:
         improvement=visits * gain[states, best],
         visits=visits,
         _alternatives=_unit(advantages[states, best], small),
-        _values=action_values.reshape(*game.shape, -1),
+        _advantages=advantages.reshape(*game.shape, -1),
         _small=small,
     )
 

@@ -32,14 +32,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.rewards.explicit_rows import first_of_equals
 
-__all__ = ["Centre", "analytic_centre", "unit_rows"]
+__all__ = ["Centre", "analytic_centre"]
 
 Array = NDArray[np.float64]
-
-# Rows whose norm is below this share of their largest entry's are rounding.
-ZERO = 1e-12
 
 # A row left out counts as violated beyond this share of 1/p, where rows that cannot hold end.
 THIN = 100.0
@@ -140,22 +136,6 @@ class Centre:
         return np.maximum(-self.margins, 0.0)
 
 
-def unit_rows(rows: ArrayLike) -> Array:
-    """Return rows without their means, scaled to norm one; zeros and repetitions left out.
-
-    On the simplex a row and the same less its mean times ``1`` differ by a constant, which is zero
-    for the rows of feasible sets (constants explain everything).
-
-    **Cost** arithmetic.
-    """
-    given = np.asarray(rows, dtype=float)
-    centred = given - given.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(centred, axis=1)
-    kept = norms > ZERO * np.abs(given).max(axis=1, initial=0.0)
-    unit = centred[kept] / norms[kept, None]
-    return np.asarray(unit[first_of_equals(unit, digits=10)])
-
-
 @checked(
     tolerance=POSITIVE,
     price=POSITIVE,
@@ -177,7 +157,8 @@ def analytic_centre(
 
     Parameters
     ----------
-    rows : shape (rows, n), of norm one and mean zero: see `unit_rows`. Give an equality as a row
+    rows : shape (rows, n), of norm one and mean zero: see
+        `iirl_opt.rewards.unit_rows`. Give an equality as a row
         and its negative.
     price : of a unit of violation of a row, > 0.
     tolerance : on Newton's decrement.

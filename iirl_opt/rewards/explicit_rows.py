@@ -25,7 +25,7 @@ from scipy.sparse.linalg import splu
 
 from iirl_opt.game.kernel import Matrix
 
-__all__ = ["Block", "DistinctRows", "equal_rows", "first_of_equals"]
+__all__ = ["Block", "DistinctRows", "equal_rows", "first_of_equals", "row_keys"]
 
 Array = NDArray[np.float64]
 
@@ -122,13 +122,16 @@ def first_of_equals(rows: Matrix | Array, digits: int = 12) -> NDArray[np.int64]
 def equal_rows(
     rows: Matrix | Array, digits: int = 12
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of rows that repeat no earlier one, in order, and which of them each is.
-
-    Equal rows have equal products with a random vector, and almost surely only they have.
-    """
-    probe = np.random.default_rng(0).random((rows.shape[1], 2))
-    _, first, of = np.unique(
-        np.round(rows @ probe, digits), axis=0, return_index=True, return_inverse=True
-    )
+    """Return the places of rows that repeat no earlier one, in order, and which of them each is."""
+    _, first, of = np.unique(row_keys(rows, digits), return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[of.ravel()]
+
+
+def row_keys(rows: Matrix | Array, digits: int = 12) -> NDArray[np.complex128]:
+    """Return a number for each row, the same for equal ones, and almost surely only for them.
+
+    It holds the products with two random vectors.
+    """
+    products = np.round(rows @ np.random.default_rng(0).random((rows.shape[1], 2)), digits)
+    return np.asarray(products[:, 0] + 1j * products[:, 1])

@@ -191,7 +191,7 @@ def test_a_repeated_episode_brings_no_rows_and_keeps_the_very_same_centre(ties):
     response = OptimalFollower(ties).respond(game, truth, pi1)
     once = learner.tell(response, pi1=pi1)
     twice = once.tell(response, pi1=pi1)
-    assert len(twice._rows) == len(once._rows) > 0
+    assert len(twice._belief.rows) == len(once._belief.rows) > 0
     assert twice.centre is once.centre
     assert np.array_equal(twice.estimate(), once.estimate())
     assert twice.episode == 2
@@ -276,26 +276,26 @@ def test_of_trajectories_no_row_is_learnt_that_the_truth_violates(game, data, ti
     assert learner.episode == 3
     assert game.check_leader_policy(learner.ask()).shape == game.shape[:2]
     if np.ptp(truth):
-        assert (learner._rows @ unit(truth)).min(initial=0.0) > -1e-7
+        assert (learner._belief.rows.array @ unit(truth)).min(initial=0.0) > -1e-7
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trajectories_teach_from_nothing_and_as_a_start(seed):
     game, truth = random_game(8, 2, 2, seed)
     learner = watched(game, truth, "first", 10, 5)
-    assert len(learner._rows)
-    assert (learner._rows @ unit(truth)).min() > -1e-8
+    assert len(learner._belief.rows.array)
+    assert (learner._belief.rows.array @ unit(truth)).min() > -1e-8
     assert learner.estimate() is not None
     other = ActiveIRL(game, feasible=learner.known)
     assert other.episode == 5
-    assert len(other._rows)
-    assert (other._rows @ unit(truth)).min() > -1e-8
+    assert len(other._belief.rows.array)
+    assert (other._belief.rows.array @ unit(truth)).min() > -1e-8
     assert np.array_equal(other.ask(), pickle.loads(pickle.dumps(other)).ask())
     pi1 = other.ask()
     both = other.tell(OptimalFollower().respond(game, truth, pi1), pi1=pi1)
-    assert len(both._rows) > len(other._rows)
+    assert len(both._belief.rows.array) > len(other._belief.rows.array)
     assert both.known.contains(truth)
-    assert (both._rows @ unit(truth)).min() > -1e-8
+    assert (both._belief.rows.array @ unit(truth)).min() > -1e-8
 
 
 def test_a_trajectory_says_itself_what_was_committed():

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.linalg import null_space
 
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.rewards.centre import analytic_centre, unit_rows
+from iirl_opt.rewards.centre import analytic_centre
+from iirl_opt.rewards.unit_rows import unit_rows
 from iirl_opt.solver import Clarabel, solve
 
 
