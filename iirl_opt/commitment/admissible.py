@@ -50,6 +50,7 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.occupancy.measure import OccupancyMeasure, flow_matrix
+from iirl_opt.occupancy.planned import near_choices
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS
@@ -170,7 +171,9 @@ class AdmissibleCommitment:
 
         **Source** the module's docstring. **Cost** one LP.
         """
-        solved = solve(self.problem(), solver)
+        # Without the rows the best joint policy is optimal from every state, so from any weights.
+        basis = self.measure.basis(near_choices(self.game, self.reward))
+        solved = solve(self.problem(), solver, basis=basis)
         asked = CommitmentProblem(
             self.game, self.reward, OptimalFollower("first"), allowed=self.allowed
         )

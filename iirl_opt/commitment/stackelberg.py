@@ -30,7 +30,7 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
 from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure
-from iirl_opt.solver import Solver, solve
+from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS
 
@@ -126,16 +126,16 @@ class StackelbergCommitment:
         Infeasible
             No joint policy respects the rows: they are named by the Farkas ray.
 
-        **Source** paper, Lemma 2. **Cost** one LP, and a few linear systems for the completion.
+        **Source** paper, Lemma 2. **Cost** that of `OccupancyMeasure.maximise`, and a few linear
+        systems for the completion.
         """
         asked = CommitmentProblem(self.game, self.reward, allowed=self.allowed)
-        if not subject_to:
-            solved = solve(self.problem(), solver)
-            mass = np.array(self.measure.variable.value).reshape(self.game.n_states, -1)
-            start = mass.argmax(axis=1) if self.allowed.all() else None
-            return joint_commitment(asked, joint_optimum(asked, start), solved)
         rows = [*self._forbidden, *subject_to]
         best = self.measure.maximise(self.reward, subject_to=rows, solver=solver)
+        if not subject_to:
+            choices = best.measure.reshape(self.game.n_states, -1).argmax(axis=1)
+            start = choices if self.allowed.all() else None
+            return joint_commitment(asked, joint_optimum(asked, start), best.solved)
         policy, response = best.split()
         values = evaluate(self.game, self.reward, (policy, response))
         return Commitment.of(

@@ -20,6 +20,7 @@ constraint is the gain of the objective for one more unit of its allowance.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,21 +28,25 @@ from functools import cached_property
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.constraints import Equality, Zero
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Certificate, certify
 from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
-from iirl_opt.errors import Infeasible, InvalidArgument
+from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, split
+from iirl_opt.game.problem import policy_weights
 from iirl_opt.game.reward import check_reward
 from iirl_opt.occupancy.basis import Basis, near_one
+from iirl_opt.occupancy.planned import FILLED, basic_choices, near_choices, planned
 from iirl_opt.occupancy.proof import Side, infeasibility, optimality
-from iirl_opt.solver import Solved, Solver, linear_rows, solve
+from iirl_opt.solver import Solved, Solver, Status, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS, EXPRESSION
+from iirl_opt.solver.stated import stated
 
 __all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
 
@@ -99,7 +104,7 @@ class OccupancySolution:
         optimal value where no side constraint binds. In a state that is never visited the
         multiplier is not unique, and only bounds that gain from above.
     price : by constraint name, the gain of the objective for one more unit of the allowance.
-    solved : the solver's record with recomputed residuals.
+    solved : the solver's record with recomputed residuals; planning's, where no solver was asked.
     side : the side constraints as rows, with their multipliers.
     """
 
@@ -228,10 +233,11 @@ class OccupancyMeasure:
         Infeasible
             No joint policy meets the side constraints; its certificate proves it.
 
-        **Cost** one LP.
+        **Cost** one LP, begun at the policy that planning finds without the side constraints; with
+        none of these and no solver named, planning alone beyond 2,000 states.
         """
         try:
-            solved = solve(self.problem(reward, subject_to=subject_to), solver)
+            solved = self._solved(reward, subject_to, solver)
         except Infeasible as nothing:
             if nothing.solved.farkas is not None:
                 nothing.certificate = self._infeasibility(subject_to, nothing.solved.farkas)
@@ -257,6 +263,65 @@ class OccupancyMeasure:
     def problem(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
         """Return the cvxpy problem that `maximise` solves, unsolved."""
         return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
+
+    def basis(self, policy: ArrayLike | tuple[ArrayLike, ArrayLike]) -> dict[str, ArrayLike]:
+        """Return the basis that is a policy: for `LiveProgram.start_from`, or ``solve(basis=)``.
+
+        Parameters
+        ----------
+        policy : choices ``a·B + b`` (S,), a pair ``(pi1, pi2)`` or a joint policy (S, A, B): its
+            most likely choice in each state is basic.
+
+        Raises
+        ------
+        InvalidPolicy
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> game, reward = iirl.random_game(30, 2, 2, rng=0)
+        >>> measure = OccupancyMeasure(game)
+        >>> live = iirl.solver.LiveProgram.of(measure.problem(reward))
+        >>> live.start_from(measure.basis(iirl.policy_iteration(game, reward).actions))
+        >>> live.solve().iterations
+        0
+        """
+        game = self.game
+        if isinstance(policy, tuple) or np.ndim(policy) != 1:
+            choices = policy_weights(game, policy).argmax(axis=1)
+        else:
+            choices = np.asarray(policy)
+            known = choices.dtype.kind in "iu" and choices.shape == (game.n_states,)
+            if not known or choices.min() < 0 or choices.max() >= game.n_choices:
+                allowed = f"{game.n_states} choices 0 … {game.n_choices - 1}, or a policy"
+                raise InvalidPolicy("policy", f"is {policy!r}", allowed, policy)
+        return {"occupancy": basic_choices(game, choices), "flow": False}
+
+    def _solved(
+        self, reward: ArrayLike, subject_to: Sequence[cp.Constraint], solver: Solver | None
+    ) -> Solved:
+        """Return the record of the program, by planning where that is the whole answer."""
+        problem = self.problem(reward, subject_to=subject_to)
+        if solver is None and not subject_to and self.game.n_states > FILLED:
+            began = time.perf_counter()
+            best = planned(self.game, self._row(reward))
+            found = stated(
+                problem,
+                {"occupancy": best.measure},
+                {"flow": best.values},
+                found_by="policy iteration",
+                iterations=best.iterations,
+                seconds=time.perf_counter() - began,
+                bound=best.bound,
+                note="no solver was asked: `bound` is proved by the Bellman residual of the values",
+            )
+            if found.status is Status.OPTIMAL:
+                return found
+        equations = sum(c.size for c in subject_to if isinstance(c, Equality | Zero))
+        if equations > self.game.n_states:
+            # What they leave (a held leader's program, say) is far from the best joint policy.
+            return solve(problem, solver)
+        return solve(problem, solver, basis=self.basis(near_choices(self.game, reward)))
 
     def _infeasibility(
         self, subject_to: Sequence[cp.Constraint], farkas: Mapping[str, Array]

@@ -18,7 +18,8 @@ optimality of a mixed-integer program and its bound are HiGHS's word; value and 
 Ctrl-C ends a solve within two seconds, whatever HiGHS is doing, and raises `Interrupted`, a
 `KeyboardInterrupt` that carries the record with the incumbent.
 
-A `LiveProgram` is one linear program that changes and is solved again from where it stood.
+A `LiveProgram` is one linear program that changes and is solved again from where it stood, or from
+a basis that you know: a policy's, of a program on its measure.
 
 HiGHS solves linear, mixed-integer and convex quadratic programs; `Clarabel`, or any other solver
 that cvxpy knows through `Named` or by its name, solves the rest. The solver is always named, warm

@@ -11,15 +11,32 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.run import Stopped, run_highs
 
-__all__ = ["RANGE", "Said", "call", "new_highs", "objective_scale", "read", "set_options"]
+__all__ = [
+    "EITHER",
+    "RANGE",
+    "Said",
+    "Start",
+    "begin_at",
+    "call",
+    "left",
+    "new_highs",
+    "objective_scale",
+    "read",
+    "set_options",
+]
 
 Array = NDArray[np.float64]
+Start = Array | SimplexBasis | None
 
 # HiGHS drops coefficients of 1e-9 unless told, and counts bounds of 1e20 as none.
 RANGE = {"small_matrix_value": 1e-12, "infinite_bound": 1e300, "infinite_cost": 1e300}
+
+# HiGHS's word for the primal simplex method at a feasible basis, and the dual one at any other.
+EITHER = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +83,31 @@ def set_options(highs: highspy.Highs, options: Mapping[str, Any]) -> None:
             raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
 
 
-def call(program: Program, options: Mapping[str, Any], start: Array | None = None) -> Said:
+def call(program: Program, options: Mapping[str, Any], start: Start = None) -> Said:
     """Run HiGHS on a program.
 
     Parameters
     ----------
-    start : a point with which a mixed-integer program begins.
+    start : a point with which a mixed-integer program begins, or a basis with which a linear one
+        does: by the primal simplex method where the basis is feasible, else by the dual one.
     """
     highs = new_highs(options)
     if highs.passModel(program.model()) == highspy.HighsStatus.kError:
         return Said("kModelError")
-    if start is not None:
+    if isinstance(start, SimplexBasis):
+        begin_at(highs, start, program)
+        set_options(highs, {"simplex_strategy": options.get("simplex_strategy", EITHER)})
+    elif start is not None:
         point = highspy.HighsSolution()
         point.col_value = start
         highs.setSolution(point)
     stopped = run_highs(highs, whole=bool(program.whole.any()))
     return read(highs, stopped)
+
+
+def begin_at(highs: highspy.Highs, basis: SimplexBasis, program: Program) -> None:
+    """Give HiGHS the basis at which it is to begin with the program that it holds."""
+    highs.setBasis(basis.status(program))
 
 
 def read(highs: highspy.Highs, stopped: Stopped) -> Said:

@@ -15,8 +15,10 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.solver.basis import SimplexBasis
+from iirl_opt.solver.call import Start
 from iirl_opt.solver.linear import read_linear
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS, Solver, Status
@@ -46,13 +48,13 @@ class Compiled:
     ----------
     data : as cvxpy names it.
     program : the same as a `Program`.
-    start : a point with which a mixed-integer program begins, or None.
+    start : a point with which a mixed-integer program begins, a basis of a linear one, or None.
     give : takes a `Settlement` with a point, or a ray, to the variables and constraints.
     """
 
     data: Mapping[str, Any]
     program: Program
-    start: Array | None
+    start: Start
     give: Callable[[Settlement], None]
 
 
@@ -66,15 +68,21 @@ class Other:
 
 
 def compile_problem(
-    problem: cp.Problem, chosen: HiGHS, start: Mapping[cp.Variable, Any] | None = None
+    problem: cp.Problem,
+    chosen: HiGHS,
+    start: Mapping[cp.Variable, Any] | None = None,
+    basis: Mapping[str, ArrayLike] | None = None,
 ) -> Compiled:
     """Return a problem with variables ready for HiGHS: read directly where it is plain.
 
-    Values to start from are passed on where it is.
+    Values, or a basis, to start from are passed on where it is.
     """
     plain = read_linear(problem)
     if plain is not None:
-        point = None if start is None else plain.point(start)
+        begin: Start = None if start is None else plain.point(start)
+        if basis is not None:
+            names, shape = (plain.column_names, plain.row_names), plain.data["A"].shape
+            begin = SimplexBasis.named(basis, *names, shape)
 
         def give_plain(answer: Settlement) -> None:
             multipliers = answer.ray if answer.x is None else answer.y
@@ -82,7 +90,7 @@ def compile_problem(
             x = np.zeros(len(plain.data["c"])) if answer.x is None else answer.x
             plain.unpack(WORDS[answer.status][1], x, y)
 
-        return Compiled(plain.data, Program.of(plain.data), point, give_plain)
+        return Compiled(plain.data, Program.of(plain.data), begin, give_plain)
     data, chain, inverse = _chained(problem, chosen)
 
     def give(answer: Settlement) -> None:

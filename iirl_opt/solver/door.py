@@ -12,7 +12,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from cvxpy.constraints import Equality, Inequality
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, MAPPING, checked
 from iirl_opt.errors import (
@@ -29,6 +29,7 @@ from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.call import objective_scale
 from iirl_opt.solver.compiled import compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
+from iirl_opt.solver.linear import unique_names
 from iirl_opt.solver.program import Program, Quality
 from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
 from iirl_opt.solver.rules import PROGRAM
@@ -49,13 +50,14 @@ EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
 }
 
 
-@checked(problem=PROGRAM, throw=FLAG, start=MAPPING)
+@checked(problem=PROGRAM, throw=FLAG, start=MAPPING, basis=MAPPING)
 def solve(
     problem: cp.Problem,
     solver: Solver | str | None = None,
     *,
     throw: bool = True,
     start: Mapping[cp.Variable, Any] | None = None,
+    basis: Mapping[str, ArrayLike] | None = None,
 ) -> Solved:
     """Solve any cvxpy problem and return what was found, with recomputed residuals.
 
@@ -69,6 +71,10 @@ def solve(
     throw : raise on every status but OPTIMAL; otherwise return the record.
     start : values of all variables, a point from which HiGHS begins a mixed-integer program that is
         plain (vectors and constant matrices); it saves time and changes no answer.
+    basis : where HiGHS's simplex method begins a plain linear program: by the name of a variable or
+        of a constraint, a mask of what is basic in it, or one flag for all. Variables left out are
+        not basic, constraints are; as many are as there are rows. It saves time, and may change
+        which of several optima is found.
 
     Raises
     ------
@@ -77,7 +83,7 @@ def solve(
     Interrupted
         Ctrl-C, whatever `throw` says; a `KeyboardInterrupt` that carries the record.
     InvalidArgument
-        No problem, or no solver: names those that are installed.
+        No problem; no solver: names those that are installed; a basis that the problem cannot have.
     cvxpy.error.SolverError, cvxpy.error.DCPError
         The solver cannot take the problem; the problem is not convex.
     ValueError, TypeError
@@ -90,7 +96,7 @@ def solve(
     chosen = chosen_solver(solver)
     swallow_banner()
     if isinstance(chosen, HiGHS) and problem.variables():
-        solved, cause = _by_highs(problem, chosen, start)
+        solved, cause = _by_highs(problem, chosen, start, basis)
     else:
         solved, cause = _by_other(problem, chosen), None
     return raised(solved, cause, throw=throw)
@@ -143,10 +149,13 @@ def _names_allowed() -> str:
 
 
 def _by_highs(
-    problem: cp.Problem, chosen: HiGHS, start: Mapping[cp.Variable, Any] | None
+    problem: cp.Problem,
+    chosen: HiGHS,
+    start: Mapping[cp.Variable, Any] | None,
+    basis: Mapping[str, ArrayLike] | None,
 ) -> tuple[Solved, BaseException | None]:
     began = time.perf_counter()
-    compiled = compile_problem(problem, chosen, start)
+    compiled = compile_problem(problem, chosen, start, basis)
     _check_numbers(compiled.program)
     ready = time.perf_counter()
     answer = settle(compiled.program, chosen, start=compiled.start)
@@ -338,16 +347,9 @@ def _multipliers(problem: cp.Problem) -> dict[str, Array]:
 
 def _named(pairs: Iterator[tuple[str, Any]]) -> dict[str, Array]:
     """Return values by name, numbering the later of equal names; what has no value is left out."""
-    out: dict[str, Array] = {}
-    for name, value in pairs:
-        if value is None:
-            continue
-        unique, count = str(name), 1
-        while unique in out:
-            count += 1
-            unique = f"{name} ({count})"
-        out[unique] = _as_dense(value)
-    return out
+    known = [(str(name), _as_dense(value)) for name, value in pairs if value is not None]
+    names = unique_names(name for name, _ in known)
+    return dict(zip(names, (value for _, value in known), strict=True))
 
 
 def _as_dense(value: Any) -> Array:

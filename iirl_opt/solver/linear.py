@@ -10,7 +10,7 @@ way. A test holds the two against each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
 
-__all__ = ["LinearProgram", "column_bounds", "read_linear", "row_bounds"]
+__all__ = ["LinearProgram", "column_bounds", "read_linear", "row_bounds", "unique_names"]
 
 Array = NDArray[np.float64]
 
@@ -61,6 +61,19 @@ class LinearProgram:
     data: Mapping[str, Any]
     columns: Mapping[cp.Variable, slice]
     rows: Mapping[cp.constraints.Constraint, slice]
+
+    @property
+    def column_names(self) -> dict[str, slice]:
+        """Where each variable stands, by its name."""
+        names = unique_names(v.name() for v in self.columns)
+        return dict(zip(names, self.columns.values(), strict=True))
+
+    @property
+    def row_names(self) -> dict[str, slice]:
+        """Where each constraint stands, by its label."""
+        ordered = self.problem.constraints
+        names = unique_names(c.label or str(c) for c in ordered)
+        return {name: self.rows[c] for name, c in zip(names, ordered, strict=True)}
 
     def point(self, values: Mapping[cp.Variable, Any]) -> Array:
         """Return values of all variables as one vector of columns."""
@@ -116,6 +129,18 @@ class _Affine:
         for v, m in two.parts.items():
             parts[v] = _sum(parts[v], m, size) if v in parts else m
         return _Affine(parts, one.constant + two.constant)
+
+
+def unique_names(names: Iterable[str]) -> Iterator[str]:
+    """Yield names, the later of equal ones with a number: ``flow``, ``flow (2)``."""
+    seen: set[str] = set()
+    for name in names:
+        unique, count = name, 1
+        while unique in seen:
+            count += 1
+            unique = f"{name} ({count})"
+        seen.add(unique)
+        yield unique
 
 
 def read_linear(problem: cp.Problem) -> LinearProgram | None:

@@ -25,11 +25,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FLAG, array_of_whole, checked
+from iirl_opt.checks import FLAG, MAPPING, array_of_whole, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.solver.banner import swallow_banner
-from iirl_opt.solver.call import RANGE, new_highs, objective_scale, read, set_options
+from iirl_opt.solver.basis import SimplexBasis
+from iirl_opt.solver.call import (
+    EITHER,
+    RANGE,
+    begin_at,
+    new_highs,
+    objective_scale,
+    read,
+    set_options,
+)
 from iirl_opt.solver.door import raised, version_of
 from iirl_opt.solver.linear import column_bounds, read_linear, row_bounds
 from iirl_opt.solver.program import Program
@@ -149,8 +158,7 @@ class LiveProgram:
         live = cls(
             goal, matrix, low, high, lower=lower, upper=upper, maximise=maximise, solver=solver
         )
-        live.columns = {v.name(): at for v, at in program.columns.items()}
-        live.rows = {c.label or str(c): at for c, at in program.rows.items()}
+        live.columns, live.rows = program.column_names, program.row_names
         return live
 
     def __repr__(self) -> str:
@@ -228,6 +236,33 @@ class LiveProgram:
         self._method = PRIMAL
         if highs := self._still_in_range():
             highs.deleteCols(gone.size, gone)
+
+    @checked(basic=MAPPING)
+    def start_from(self, basic: Mapping[str, ArrayLike]) -> None:
+        """Begin the next solve at a basis: a policy's, say, that planning found.
+
+        Parameters
+        ----------
+        basic : by name, as in `columns` and `rows`, which entries are basic: a mask each, or one
+            flag for all. Variables left out are not basic, rows are; as many are basic as there are
+            rows.
+
+        Raises
+        ------
+        InvalidArgument
+            A name or a shape that the program does not have; too many or too few entries.
+
+        Examples
+        --------
+        >>> live = LiveProgram([1.0, 2.0], [[1.0, 1.0]], [1.0], [1.0], lower=0.0, maximise=True)
+        >>> live.start_from({"x": [False, True], "rows": False})
+        >>> live.solve().iterations
+        0
+        """
+        basis = SimplexBasis.named(basic, self.columns, self.rows, self.shape)
+        if self._highs is not None:
+            begin_at(self._highs, basis, self._program)
+            self._method = EITHER
 
     @checked(throw=FLAG)
     def solve(self, *, throw: bool = True) -> Solved:

@@ -199,7 +199,8 @@ class Solved:
     farkas : for an infeasible linear program a ray by constraint name that proves it, checked by
         us: the same combination of the constraints has no solution. None where none was found.
     residuals : recomputed by us; None without a point.
-    bound : for mixed-integer programs the solver's bound on the optimal value (its word, not ours).
+    bound : for mixed-integer programs the solver's bound on the optimal value (its word, not ours);
+        of a program that planning solved, a proved one.
     solver, version, options : what ran.
     compile_seconds, seconds : in cvxpy, and in the solver (all runs).
     iterations : of the solver.

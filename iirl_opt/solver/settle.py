@@ -24,7 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.solver.call import RANGE, Said, call, left, objective_scale
+from iirl_opt.solver.basis import SimplexBasis
+from iirl_opt.solver.call import RANGE, Said, Start, call, left, objective_scale
 from iirl_opt.solver.farkas import no_common_divisor, recedes, refutes
 from iirl_opt.solver.program import ACCEPTED, DUST, FLOOR, Program, Quality
 from iirl_opt.solver.records import HiGHS, Status
@@ -149,14 +150,14 @@ def settle(
     program: Program,
     solver: HiGHS,
     *,
-    start: Array | None = None,
+    start: Start = None,
     first: Settlement | None = None,
 ) -> Settlement:
     """Ask HiGHS about a program until the answer is settled, or nothing more is to be tried.
 
     Parameters
     ----------
-    start : a point with which a mixed-integer program begins.
+    start : a point with which a mixed-integer program begins, or a basis of a linear one.
     first : what an earlier run brought, and was not enough.
 
     **Cost** one program; some more where the first answer is no proof.
@@ -175,11 +176,11 @@ class _Inquiry:
         self.options, self.deadline = options, deadline
         self.iterations = 0
 
-    def ask(self, program: Program, start: Array | None, first: Settlement | None) -> Settlement:
+    def ask(self, program: Program, start: Start, first: Settlement | None) -> Settlement:
         """Try units and options in turn, each time looking for a proof of what was said."""
         if _crossed(program):
             return Settlement(Status.INFEASIBLE, "kInfeasible")
-        answer = first
+        answer, basis = first, isinstance(start, SimplexBasis)
         for unit in Unit.choices(program):
             # What was said in the units that suit the program is proved before others are tried.
             said: set[str] = set()
@@ -187,7 +188,7 @@ class _Inquiry:
                 answer = self.once(unit, {}, start)
             said.add(answer.said)
             if not answer.final:
-                answer = self.once(unit, PLAIN, start)
+                answer = self.once(unit, PLAIN, None if basis else start)
                 said.add(answer.said)
             answer = answer if answer.final else self.proved(unit, said) or answer
             if answer.final:
@@ -198,10 +199,12 @@ class _Inquiry:
             return Settlement(Status.FAILED, note=note)
         return answer
 
-    def once(self, unit: Unit, change: Mapping[str, Any], start: Array | None = None) -> Settlement:
+    def once(self, unit: Unit, change: Mapping[str, Any], start: Start = None) -> Settlement:
         """Run HiGHS once and judge what it says."""
         options = RANGE | objective_scale(unit.scaled) | dict(self.options) | dict(change)
-        begin = None if start is None else unit.scaling.scaled_point(start)
+        begin = start
+        if not (begin is None or isinstance(begin, SimplexBasis)):
+            begin = unit.scaling.scaled_point(begin)
         said = call(unit.scaled, options | left(self.deadline), begin)
         self.iterations += said.iterations
         answer = judge(unit, said, options)

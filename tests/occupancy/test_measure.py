@@ -15,10 +15,10 @@ from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.exact import exact_optimum
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
-from iirl_opt.game.policy import joint_policy
+from iirl_opt.game.policy import deterministic_policy, joint_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure, budget
-from iirl_opt.solver import HiGHS
+from iirl_opt.solver import HiGHS, LiveProgram, solve
 
 
 def maximise(measure, reward, subject_to=(), solver=None):
@@ -90,6 +90,56 @@ def test_the_optimal_measure_has_the_value_of_policy_iteration(instance, presolv
     # The policy that is read off is optimal from the start.
     played = evaluate(game, reward, best.joint_policy)
     assert game.start @ played == pytest.approx(best.value, abs=1e-6)
+
+
+@given(instance=games_with_rewards())
+def test_without_side_constraints_nothing_is_left_to_the_solver(instance):
+    game, reward = instance
+    best = OccupancyMeasure(game).maximise(reward)
+    assert best.solved.iterations == 0
+    assert best.solved.solver == "HIGHS"
+
+
+@given(instance=games_with_rewards(), data=st.data())
+def test_any_policy_is_a_basis_from_which_the_optimum_is_found(instance, data):
+    game, reward = instance
+    n_states, n_a, n_b = game.shape
+    measure = OccupancyMeasure(game)
+    problem = measure.problem(reward)
+    each = st.integers(0, n_a * n_b - 1)
+    choices = data.draw(st.lists(each, min_size=n_states, max_size=n_states))
+    basis = measure.basis(choices)
+    leader, follower = np.divmod(choices, n_b)
+    pair = deterministic_policy(leader, n_a), deterministic_policy(follower, n_b)
+    assert np.array_equal(measure.basis(pair)["occupancy"], basis["occupancy"])
+    assert np.array_equal(measure.basis(joint_policy(*pair))["occupancy"], basis["occupancy"])
+    begun = solve(problem, basis=basis)
+    assert_kkt(problem, begun)
+    live = LiveProgram.of(problem)
+    live.start_from(basis)
+    near = 1e-9 * (1 + abs(begun.value))
+    assert live.solve().value == pytest.approx(begun.value, abs=near)
+    live.start_from(basis)
+    assert live.solve().value == pytest.approx(begun.value, abs=near)
+    assert solve(problem).value == pytest.approx(begun.value, abs=near)
+
+
+@given(instance=games_with_rewards())
+def test_what_planning_states_beyond_the_solvers_sizes_is_proved_by_the_same_conditions(instance):
+    game, reward = instance
+    measure = OccupancyMeasure(game)
+    asked = measure.maximise(reward)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("iirl_opt.occupancy.measure.FILLED", 0)
+        found = maximise(measure, reward)
+    assert found.solved.solver == "policy iteration"
+    assert "no solver was asked" in found.solved.note
+    near = 1e-9 * (1 + abs(asked.value))
+    assert found.value == pytest.approx(asked.value, abs=near)
+    exact = exact_optimum(game, reward)
+    most = sum(p * v for p, v in zip(game.exact_start, exact.values, strict=True))
+    assert most <= found.solved.bound <= float(most) + near
+    assert np.asarray(measure.variable.value) == pytest.approx(found.measure.ravel())
 
 
 def test_a_state_that_is_never_visited_is_played_uniformly():

@@ -110,6 +110,50 @@ def test_after_any_changes_the_answer_is_optimal_for_the_program_as_it_stands(se
         assert solved.residuals.largest() < 1e-8
 
 
+@given(seed=seeds)
+def test_from_the_basis_of_an_optimum_nothing_is_left_to_do_and_from_any_other_it_is_found(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+    matrix, low, high = drawn(rng, m, n)
+    c, lower, upper = rng.normal(size=n), np.full(n, -1.0), np.full(n, 1.0)
+    arguments = {"lower": lower, "upper": upper}
+    fresh = LiveProgram(c, matrix, low, high, **arguments).solve()
+    picked = np.zeros(m + n, dtype=bool)
+    picked[rng.permutation(m + n)[:m]] = True
+    live = LiveProgram(c, matrix, low, high, **arguments)
+    live.start_from({"x": picked[:n], "rows": picked[n:]})
+    solved = live.solve()
+    assert solved.value == pytest.approx(fresh.value, abs=1e-8)
+    assert_optimal(live, solved, c, matrix, (low, high), (lower, upper))
+    # Every column at its lower bound, where the costs want it: the basis of the rows is optimal.
+    least = LiveProgram(np.abs(c), matrix, -INF, INF, **arguments)
+    least.start_from({})
+    assert least.solve().iterations == 0
+
+
+@pytest.mark.parametrize(
+    "basic",
+    [
+        {"y": True},
+        {"x": True},
+        {"x": [True, False, True], "rows": [True]},
+        {"x": [1, 0], "rows": False},
+        {"rows": False},
+    ],
+)
+def test_a_basis_that_the_program_cannot_have_is_refused(basic):
+    live = LiveProgram([1.0, 2.0], [[1.0, 1.0]], [1.0], [1.0], lower=0.0)
+    with pytest.raises(InvalidArgument, match="basis"):
+        live.start_from(basic)
+    x = cp.Variable(2, name="x", nonneg=True)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [(x[0] + x[1] == 1).set_label("rows")])
+    plain = cp.Problem(cp.Minimize(cp.sum(x)), [(np.ones(2) @ x == 1).set_label("rows")])
+    with pytest.raises(InvalidArgument, match="basis"):
+        solve(plain, basis=basic)
+    # A program that cvxpy compiles begins anywhere.
+    assert solve(problem, basis=basic).value == pytest.approx(1)
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_tiny_and_huge_objectives_are_not_lost(scale):
     live = LiveProgram([1.0, 1.0], [[1.0, 1.0]], [1.0], [1.0], lower=0.0)
