@@ -1,18 +1,18 @@
-"""Verification in two tables: ``python benchmarks/verification.py [--instances N] [--seeds N] …``.
+"""Verification: the strict test, and the protocol where no environment can be made.
 
-The strict test on random instances (S = 2 … 8, γ in [0.05, 0.99], every tie rule): how often it
-accepts a reward of the class (it must always), and the largest angle of a reward that it accepts
-beside the proved bound. The protocol in games where no environment can be made (two leader and two
-follower actions) and a true hypothesis drawn uniformly: how many episodes it takes to pin the class
-to 1e-6, and which seeds are stuck. How many are depends on the games: try ``--concentration 1``.
+*Strict test*: random instances (S = 2 … 8, γ in [0.05, 0.99], every tie rule). It must accept every
+reward of the class; *tan/bound* is the largest angle of another reward that it accepted, as a share
+of the proved bound. *Protocol*: games of two leader and two follower actions and a true hypothesis
+drawn uniformly; *pinned* says how many of them were pinned to 1e-6, after how many *episodes*.
 """
 
 from __future__ import annotations
 
-import argparse
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
+from cases import Case, Outcome, ours
 
 import iirl_opt as iirl
 from iirl_opt.rewards.affine import affine_distance
@@ -20,8 +20,56 @@ from iirl_opt.verification.protocol import VerificationProtocol
 from iirl_opt.verification.strict import strict_environment
 from iirl_opt.verification.verdict import Verdict, verify_affine
 
+TITLE = "Verification"
+GROWTH = None
+
 TIES = ("first", "last", "random", "mix", "all", "adversary")
 Array = np.ndarray
+
+
+def cases(quick: bool) -> list[Case]:
+    """Return both tables."""
+    instances, seeds = (6, 1) if quick else (600, 2)
+    sizes = (3,) if quick else (3, 4, 6)
+
+    def strict(_: int) -> Outcome:
+        table = strict_table(instances)
+        figures = {
+            "of the class accepted": sum(row[2] for row in table) / sum(row[1] for row in table),
+            "others accepted": sum(row[3] for row in table),
+            "tan/bound": max(row[4] for row in table),
+        }
+        return Outcome(figures["tan/bound"], figures)
+
+    def protocol(_: int) -> Outcome:
+        table = protocol_table(seeds, sizes=sizes)
+        pinned = [p for _, _, p in table if p.verdict() is Verdict.CONFIRMED]
+        figures = {
+            "games": len(table),
+            "pinned": len(pinned),
+            "episodes": float(np.median([p.episode for p in pinned])) if pinned else 0.0,
+        }
+        return Outcome(float(len(pinned)), figures)
+
+    def prepare(label: str, run: Any) -> Any:
+        return lambda: {label: ours(run)}
+
+    return [
+        Case(
+            f"strict test, {instances} instances",
+            {"seed": 0},
+            prepare("verify_affine", strict),
+            runs=2,
+            seconds=5.0,
+        ),
+        Case(
+            f"protocol, {len(sizes) * seeds} games",
+            {"S": ", ".join(map(str, sizes)), "seeds": f"0–{seeds - 1}"},
+            prepare("VerificationProtocol", protocol),
+            runs=2,
+            seconds=5.0,
+        ),
+    ]
 
 
 def respond(game: iirl.TwoAgentMDP, truth: Array, ties: str, rng: np.random.Generator) -> Array:
@@ -74,11 +122,11 @@ def strict_table(instances: int, seed: int = 0) -> list[tuple[str, int, int, int
 
 
 def protocol_table(
-    seeds: int, concentration: float | None = None
+    seeds: int, sizes: tuple[int, ...] = (3, 4, 6), concentration: float | None = None
 ) -> list[tuple[int, int, VerificationProtocol]]:
     """Return (S, seed, the finished protocol) for `seeds` games of each size."""
     table = []
-    for n in (3, 4, 6):
+    for n in sizes:
         for seed in range(seeds):
             game, _ = iirl.random_game(n, 2, 2, rng=seed, concentration=concentration)
             truth = np.random.default_rng(seed).random(n)
@@ -88,26 +136,3 @@ def protocol_table(
                 protocol = protocol.tell(answer)
             table.append((n, seed, protocol))
     return table
-
-
-def main() -> None:
-    """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--instances", type=int, default=1000, help="of the strict test")
-    parser.add_argument("--seeds", type=int, default=12, help="of games of each size")
-    parser.add_argument("--concentration", type=float, help="of the games' Dirichlet rows [1/S]")
-    given = parser.parse_args()
-    print("strict test\nties        instances  class accepted  others accepted  tan / bound ≤")
-    for ties, count, complete, others, ratio in strict_table(given.instances):
-        print(f"{ties:<10} {count:>10} {complete:>15} {others:>16} {ratio:>14.6f}")
-    print("\nprotocol\nS  seed  episodes  width     verdict")
-    table = protocol_table(given.seeds, given.concentration)
-    for n, seed, protocol in table:
-        verdict = "stuck" if protocol.stuck() else protocol.verdict().name.lower()
-        print(f"{n}  {seed:>4}  {protocol.episode:>8}  {protocol.reached():<8.2g}  {verdict}")
-    pinned = sum(protocol.verdict() is Verdict.CONFIRMED for _, _, protocol in table)
-    print(f"\n{pinned} of {len(table)} pinned to 1e-6")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,77 @@
+"""The joint optimum: values and a policy that is best from every state, γ = 0.9.
+
+*ours* returns all optimal actions, decided by error bounds state by state; *without certificate* is
+the modified policy iteration inside it, which ends where the span of the last change allows. The
+peers solve to the same error of values, 1e-10 span(r)/(1 − γ): QuantEcon's modified policy
+iteration (its model is made beforehand) and vectorised value iteration with the span stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import quantecon
+import scipy.sparse as sp
+from cases import Case, Contestant, ours, peer
+from peers import maze, paper200, sparse, value_iteration
+
+import iirl_opt as iirl
+from iirl_opt.game.iteration import near_optimum
+from iirl_opt.game.problem import joint_problem
+
+TITLE = "Joint optimum"
+GROWTH = "S"
+
+TOLERANCE = 1e-10
+
+
+def cases(quick: bool) -> list[Case]:
+    """Return the paper's games, and random ones of growing size."""
+    made: list[tuple[str, Any, dict[str, Any]]] = [
+        ("Maze-Maker", maze, {"S": 392, "A·B": 24}),
+        ("paper's random game", paper200, {"S": 200, "A·B": 16}),
+    ]
+    found = [Case(title, sizes, _prepared(make)) for title, make, sizes in made]
+    sizes = (100, 300, 1000) if quick else (100, 1000, 10_000, 100_000)
+    found += [
+        Case(
+            f"random, 5 successors, S = {n:,}",
+            {"S": n, "A·B": 16, "seed": 0},
+            _prepared(lambda n=n: sparse(n)),
+            seconds=12.0,
+            memory=n >= 1000,
+            family="random, 5 successors",
+        )
+        for n in sizes
+    ]
+    return found[2:] if quick else found
+
+
+def _prepared(make: Any) -> Callable[[], dict[str, Contestant]]:
+    def prepare() -> dict[str, Contestant]:
+        game, reward = make()
+        k, n = game.n_choices, game.n_states
+        accepted = TOLERANCE * float(np.ptp(reward)) / (1 - game.discount)
+        plain = sp.csr_matrix(game.matrix)
+        model = quantecon.markov.DiscreteDP(
+            np.repeat(reward, k),
+            plain,
+            game.discount,
+            np.repeat(np.arange(n), k),
+            np.tile(np.arange(k), n),
+        )
+        problem = joint_problem(game, reward)
+        return {
+            "ours": ours(lambda _: iirl.game.modified_policy_iteration(game, reward).values),
+            "without certificate": ours(lambda _: near_optimum(problem, TOLERANCE, 20) and None),
+            "QuantEcon": peer(
+                lambda _: model.solve(method="mpi", epsilon=accepted, max_iter=100_000).v
+            ),
+            "value iteration": peer(
+                lambda _: value_iteration(plain, reward, game.discount, accepted)
+            ),
+        }
+
+    return prepare
