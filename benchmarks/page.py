@@ -7,7 +7,7 @@ figure stands in a document that was not measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -288,9 +288,10 @@ def _figures(entry: dict[str, Any], old: dict[str, Any]) -> str:
 
 def _page_lines(row: dict[str, Any]) -> Iterator[list[str]]:
     """Return the cells of a case for the page: its title above its contestants."""
-    sizes = ", ".join(f"{key} = {_size(value)}" for key, value in row["sizes"].items())
+    each = (f"{key} = {_size(value)}" for key, value in row["sizes"].items())
+    sizes = ", ".join(size for size in each if size not in row["title"])
     title = row["title"] if not sizes else f"{row['title']} ({sizes})"
-    yield [f"**{title}**", *[""] * (len(HEAD) - 1)]
+    yield [f"**{title}**"]
     yield from ([text for text, _ in cells] for cells in _lines(row))
 
 
@@ -323,14 +324,15 @@ def _exponent(fit: dict[str, Any]) -> str:
     return text + (" × a unit" if fit["a unit"] else "")
 
 
-def _table(head: tuple[Any, ...], lines: Any) -> str:
+def _table(head: tuple[Any, ...], lines: Iterable[list[str]]) -> str:
+    """Return a table without the columns that are empty."""
     names = [name if isinstance(name, str) else name[0] for name in head]
-    lines = [list(line) for line in lines]
-    kept = [i for i in range(len(names)) if i == 0 or any(line[i] for line in lines)]
-    text = [".. list-table::", "   :header-rows: 1", ""]
+    lines = list(lines)
+    kept = [i for i in range(len(names)) if i == 0 or any(line[i:] and line[i] for line in lines)]
+    text = [".. csv-table::", "   :header-rows: 1", ""]
     for line in [names, *lines]:
-        cells = [line[i].replace("|", "\\|").replace("`", "'") for i in kept]
-        text += [f"   {'*' if j == 0 else ' '} - {cell}".rstrip() for j, cell in enumerate(cells)]
+        cells = [line[i] for i in kept if line[i:]]
+        text.append("   " + ", ".join('"' + cell.replace("`", "'") + '"' for cell in cells))
     return "\n".join(text) + "\n\n"
 
 
