@@ -149,7 +149,7 @@ CLAIMS = (
         "the same in NumPy",
     ),
     Claim(
-        "``import iirl_opt``",
+        "`import iirl_opt`",
         "startup",
         "processes",
         "import iirl_opt",
@@ -213,7 +213,7 @@ def as_readme(result: dict[str, Any], text: str) -> str:
             other = f"{seconds(there)}, {claim.name}"
             lines.append(f"| {claim.text} | {seconds(here)} | {other} | {number(there / here)} × |")
     before, rest = text.split(BEGIN)
-    return before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1]
+    return before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1]
 
 
 HEAD = (
