@@ -1,39 +1,57 @@
-"""The factors of ``I − γ P``, and bounds on what a solution by them is off, state by state.
+"""Systems of ``I − γ P``, and bounds on what a solution of them is off, state by state.
 
 A float evaluation ``V̂`` of a policy π comes with a bound: any E with
 
     E ≥ |ρ| + rounding + γ P_π E
 
 bounds ``|V̂ − V_π|``, ρ being the residual ``r_π + γ P_π V̂ − V̂``, for the error is the discounted
-sum of residuals that π itself meets. So a penalty in a state that π never enters adds nothing.
+sum of residuals that π itself meets. So a penalty in a state that π never enters adds nothing. The
+bound holds whatever found V̂, so the cheapest way does: a Krylov method, which needs as many steps
+as the chain needs to mix, however near one γ is; and factors of ``I − γ P``, which chains fill in
+that mix fast. Steps are taken until they cost what factors are expected to.
 
 **Source** the bound is the componentwise one of a monotone contraction, e.g. Puterman (1994),
-theorem 6.2.2.
+theorem 6.2.2; BiCGSTAB is van der Vorst's (1992). I − γP is diagonally dominant by rows, so it is
+factored in symmetric order without pivots (Wilkinson: entries at most double).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.linalg import splu
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import bicgstab, splu
 
 from iirl_opt.game.kernel import Matrix, is_sparse
 
-__all__ = ["DENSE_STATES", "UNIT", "Factors", "error_of", "underflow"]
+__all__ = ["DENSE_STATES", "UNIT", "Factors", "error_of", "row_units", "underflow"]
 
 Array = NDArray[np.float64]
 
 UNIT = float(np.finfo(float).eps) / 2
 
-# Below the first size a dense factorisation beats a sparse one; above the second, fill-in of I − γP
-# makes it dearer than so many sweeps (random sparse kernels; grids would bear more).
-DENSE_STATES, SPARSE_STATES, SWEEPS = 128, 2000, 5000
+# Up to so many states a dense factorisation is the cheapest way.
+DENSE_STATES = 128
+
+# A Krylov method stops at this share of the right side; it is not begun for fewer steps.
+SHARE, FEWEST = 1e-8, 32
+
+# All but e^-40 of a discounted sum is within 40/(1 − γ) terms.
+TERMS = 40
+
+# A residual is at rounding within this share of the bound on it; how often a bound is corrected.
+CLOSE, TRIES = 0.5, 6
+
+# Milliseconds, measured: of a factorisation a state times the width of its graph, that width cubed
+# (what fills in), and a dense one a state cubed; of a sweep, and a number in it.
+FILLED, CUBED, DENSE, SWEEP, PRODUCT = 3e-5, 8e-8, 1e-7, 0.015, 1e-6
 
 
 def underflow(n: int) -> float:
@@ -41,29 +59,120 @@ def underflow(n: int) -> float:
     return (4 * n + 64) * float(np.finfo(float).smallest_subnormal)
 
 
+def row_units(matrix: Matrix, rational: bool, terms: int) -> Array:
+    """Return the relative error of a sum over each row of a kernel, (rows,).
+
+    That is of its rounding, and of the row's as an image: of rationals the nearest floats, else
+    floats that sum to one within two units an entry. `terms` is the number of rows of which each is
+    the mean.
+    """
+    sparse = is_sparse(matrix)
+    entries = np.diff(matrix.indptr) if sparse else np.count_nonzero(matrix, axis=1)
+    return np.asarray(((1 if rational else 3) * entries + 4 * terms + 8) * UNIT)
+
+
 class Factors:
-    """The factors of ``I − γ P`` for a chain P, (S, S), or sweeps where these are cheaper."""
+    """Solves systems of ``I − γ P`` for a chain P, (S, S); factored only where that is cheaper.
+
+    Parameters
+    ----------
+    chain : (S, S), ≥ 0; `bound` wants rows that sum to one.
+    discount : 0 ≤ γ < 1.
+    rational, terms : as for `row_units`.
+    """
 
     chain: Matrix
     discount: float
-    _solve: Callable[[Array], Array]
+    units: Array
+    _steps: int
+    _direct: Callable[[Array], Array] | None
 
-    def __init__(self, chain: Matrix, discount: float) -> None:
-        self.chain, self.discount = chain, discount
-        n, sweeps = chain.shape[0], math.ceil(40 / (1 - discount))
-        if n > SPARSE_STATES and sweeps <= SWEEPS:
-            self._solve = lambda right: self._swept(right, sweeps)
-        elif is_sparse(chain) and n > DENSE_STATES:
-            system: Any = sp.eye_array(n, format="csc") - discount * chain.tocsc()
-            self._solve = splu(system).solve
-        else:
-            dense = chain.toarray() if is_sparse(chain) else chain
-            factors = lu_factor(np.eye(n) - discount * dense, check_finite=False)
-            self._solve = lambda right: lu_solve(factors, right, check_finite=False)
+    def __init__(
+        self, chain: Matrix, discount: float, rational: bool = False, terms: int = 1
+    ) -> None:
+        self.chain = chain.tocsr() if is_sparse(chain) else chain
+        self.discount, self.units = discount, row_units(chain, rational, terms)
+        self._direct = None
+        affordable = int(self._dearness / (2 * self._sweep))
+        self._steps = affordable if affordable >= FEWEST else 0
 
-    def solve(self, right: Array) -> Array:
-        """Return an approximate solution."""
-        return np.asarray(self._solve(np.ascontiguousarray(right)))
+    def solve(self, right: Array, near: Array | None = None) -> Array:
+        """Return the solution (S,) with residuals of the size of rounding, where floats reach it.
+
+        `near` is where to begin.
+        """
+        found = self.approximate(right) if near is None else near
+        off, excess = self._off(right, found)
+        while excess > CLOSE:
+            factored = self._direct is not None
+            better = found + self.approximate(off)
+            rest, least = self._off(right, better)
+            slow = not least <= excess / 2
+            if least < excess:
+                found, off, excess = better, rest, least
+            if slow and (factored or excess <= 1):
+                break
+            if slow:
+                self._steps = 0
+        return found
+
+    def _off(self, right: Array, found: Array) -> tuple[Array, float]:
+        """Return the residual where it is not of the size of rounding, and how often it is that.
+
+        What is at rounding is left, so that a correction is as small as what it corrects.
+        """
+        ahead, met = self.discount * (self.chain @ np.column_stack([found, np.abs(found)])).T
+        residual = right + ahead - found
+        rounding = self.units * (np.abs(right) + met + np.abs(found)) + underflow(1)
+        excess = np.abs(residual) / rounding
+        return np.where(excess > CLOSE, residual, 0.0), float(excess.max())
+
+    def approximate(self, right: Array, share: float = SHARE) -> Array:
+        """Return a solution (S,) that is off by a share of the right side, or some digits only."""
+        found = self._stepped(right, share) if self._steps else None
+        if found is None:
+            self._direct = self._direct or self._factored()
+            found = np.asarray(self._direct(np.ascontiguousarray(right)))
+        return found
+
+    def _stepped(self, right: Array, share: float) -> Array | None:
+        """Return a solution by a Krylov method, or None where it costs more than it is worth."""
+        # In a unit, a power of two, in which squares neither overflow nor vanish.
+        unit = 2.0 ** min(int(np.frexp(np.abs(right).max())[1]), 1023)
+        found: Array = np.zeros(right.shape)
+        failed, left = -1, self._steps
+
+        def count(_: Array) -> None:
+            self._steps -= 1
+
+        with np.errstate(all="ignore"):
+            # It breaks down where states of the right side are not come back to, and begins anew.
+            while failed < 0 and 0 < self._steps <= left:
+                left = self._steps - 1
+                found, failed = bicgstab(
+                    self._system, right / unit, found, rtol=share, maxiter=left + 1, callback=count
+                )
+        self._steps = 0 if failed or not np.isfinite(found).all() else max(self._steps, 0)
+        return np.asarray(unit * found) if self._steps else None
+
+    def _factored(self) -> Callable[[Array], Array]:
+        """Return a solver by factors, or by sweeps where these are cheaper still."""
+        n, sweeps = self.chain.shape[0], math.ceil(TERMS / (1 - self.discount))
+        if not is_sparse(self.chain) or n <= DENSE_STATES:
+            system = self._system.toarray() if is_sparse(self._system) else self._system
+            factors = lu_factor(system, check_finite=False)
+            return lambda right: lu_solve(factors, right, check_finite=False)
+        if sweeps * self._sweep < self._dearness:
+            return lambda right: self._swept(right, sweeps)
+        symmetric = {"SymmetricMode": True}
+        found: Any = splu(
+            self._system.tocsc(),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options=symmetric,
+        )
+        solve: Callable[[Array], Array] = found.solve
+        return solve
 
     def _swept(self, right: Array, sweeps: int) -> Array:
         """Return the sum of the first terms of ``Σ_t (γ P)^t right``: all but e^-40 of it."""
@@ -72,29 +181,84 @@ class Factors:
             found = right + self.discount * (self.chain @ found)
         return found
 
-    def bound(self, sizes: Array, unit: float) -> Array:
-        """Return some E ≥ sizes + γ P E, verified, (S,); infinite where floats hold none.
+    @cached_property
+    def _system(self) -> Matrix:
+        if not is_sparse(self.chain):
+            return np.eye(len(self.chain)) - self.discount * self.chain
+        one = sp.eye_array(self.chain.shape[0], format="csr")
+        return sp.csr_array(one - self.discount * self.chain)
 
-        Parameters
-        ----------
-        sizes : (S,), ≥ 0.
-        unit : the relative error of a sum over a row.
+    @property
+    def _sweep(self) -> float:
+        """What a sweep costs, in milliseconds; a step costs two."""
+        numbers = self.chain.nnz if is_sparse(self.chain) else self.chain.size
+        return float(SWEEP + PRODUCT * (numbers + 2 * self.chain.shape[0]))
+
+    @cached_property
+    def _dearness(self) -> float:
+        """What a factorisation is expected to cost, in milliseconds."""
+        n = self.chain.shape[0]
+        if n <= DENSE_STATES:
+            return 0.0
+        if not is_sparse(self.chain):
+            return float(DENSE * n**3)
+        width = _width(self.chain)
+        return float(FILLED * n * width + CUBED * width**3)
+
+    def bound(self, sizes: Array) -> Array:
+        """Return some E ≥ sizes + γ P E, verified, (S,), for sizes ≥ 0; infinite if there is none.
+
+        None of it is twice as wide as it need be, as far as floats go.
         """
-        left = 1 - self.discount
+        left, unit = 1 - self.discount, float(self.units.max())
         grow = max(2.0**-10, 16 * unit / left)
         if not (grow < 1 and np.isfinite(sizes).all()):
             return np.full(sizes.shape, np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = sizes + underflow(len(sizes))
-            error = np.maximum(self.solve(sizes), 0.0) * (1 + grow)
-            if (error >= (sizes + self.discount * (self.chain @ error)) * (1 + unit)).all():
-                return error
-            return np.full(sizes.shape, float(sizes.max()) / left * (1 + grow))
+            error, sound = self.approximate(sizes, grow), np.inf * sizes
+            for attempt in range(TRIES):
+                error = np.maximum(error, sizes)
+                ahead = self.discount * (self.chain @ error)
+                lacking, wide = sizes + ahead - error, error * (1 + grow)
+                if (wide >= (sizes + ahead * (1 + grow)) * (1 + self.units)).all():
+                    sound = np.minimum(sound, wide)
+                    if (lacking >= -sizes).all():
+                        return wide
+                if attempt == TRIES - 2:
+                    self._steps = 0
+                error = error + self.approximate(lacking, grow)
+            return np.minimum(sound, float(sizes.max()) / left * (1 + grow))
 
 
-def error_of(factors: Factors, mean: Array, slop: Array, values: Array, unit: float) -> Array:
+def _width(chain: Matrix) -> int:
+    """Return how many states are equally far from one: the width of a chain's graph.
+
+    Of its largest part, without states that lead, or are led to from, far more states than others:
+    an order of elimination leaves them to the end.
+    """
+    n = chain.shape[0]
+    many = 10 * math.isqrt(n)
+    graph = sp.csr_array((np.ones(chain.nnz, np.int8), chain.indices, chain.indptr), chain.shape)
+    rows, columns = np.diff(graph.indptr), np.bincount(graph.indices, minlength=n)
+    if max(rows.max(), columns.max()) > many:
+        kept = (rows <= many) & (columns <= many)
+        graph = graph[kept][:, kept]
+    if not graph.shape[0]:
+        return int(n)
+    graph = graph + graph.T
+    count, part = connected_components(graph, directed=False)
+    root = 0 if count == 1 else int((part == np.bincount(part).argmax()).argmax())
+    order, before = breadth_first_order(graph, root, directed=True)
+    steps, link = np.zeros(graph.shape[0], dtype=np.int64), np.where(before < 0, root, before)
+    steps[order[1:]] = 1
+    while (steps[link[order]] > 0).any():
+        steps, link = steps + steps[link], link[link]
+    return int(np.bincount(steps[order]).max())
+
+
+def error_of(factors: Factors, mean: Array, slop: Array, values: Array) -> Array:
     """Return a bound (S,) on the error of values under a chain with rewards known up to `slop`."""
-    gamma = factors.discount
-    met = np.abs(mean) + gamma * (factors.chain @ np.abs(values)) + np.abs(values)
-    residual = np.abs(mean + gamma * (factors.chain @ values) - values)
-    return factors.bound(residual + unit * met + slop, unit)
+    ahead, sizes = factors.discount * (factors.chain @ np.column_stack([values, np.abs(values)])).T
+    met = np.abs(mean) + sizes + np.abs(values)
+    return factors.bound(np.abs(mean + ahead - values) + factors.units * met + slop)

@@ -19,7 +19,17 @@ from iirl_opt.game.factors import Factors, error_of, underflow
 from iirl_opt.game.problem import PlanningProblem
 from iirl_opt.game.reward import ROUNDING
 
-__all__ = ["Gains", "Played", "evaluated", "gains", "improved", "near_optimum"]
+__all__ = [
+    "Gains",
+    "Played",
+    "Rivals",
+    "action_values",
+    "evaluated",
+    "gains",
+    "improved",
+    "near_optimum",
+    "rivals",
+]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,15 +59,19 @@ class Played(NamedTuple):
     factors: Factors
 
 
-def evaluated(problem: PlanningProblem, actions: Integers) -> Played:
-    """Return the values of actions (S,) with a bound on their error, state by state."""
+def evaluated(problem: PlanningProblem, actions: Integers, near: Array | None = None) -> Played:
+    """Return the values of actions (S,) with a bound on their error, state by state.
+
+    `near` is where to begin.
+    """
     mdp = problem.mdp
     mean = problem.of(actions)
-    factors = Factors(mdp.matrix[problem.rows(actions)], mdp.discount)
-    values = factors.solve(mean)
-    values = values + factors.solve(mean + mdp.discount * (factors.chain @ values) - values)
+    factors = Factors(
+        mdp.matrix[problem.rows(actions)], mdp.discount, mdp.is_rational, problem.terms
+    )
+    values = factors.solve(mean, near)
     slop = np.broadcast_to(problem.slop, mdp.shape)[np.arange(mdp.n_states), actions]
-    return Played(actions, values, error_of(factors, mean, slop, values, problem.unit), factors)
+    return Played(actions, values, error_of(factors, mean, slop, values), factors)
 
 
 class Gains(NamedTuple):
@@ -70,37 +84,92 @@ class Gains(NamedTuple):
 
 def gains(problem: PlanningProblem, values: Array, error: Array) -> Gains:
     """Return the gains of all choices over a policy with these values (S,), off by `error`."""
-    mdp, gamma = problem.mdp, problem.mdp.discount
-    ahead = gamma * (mdp.matrix @ np.column_stack([values, np.abs(values), error]))
-    q = problem.reward + ahead[:, 0].reshape(mdp.shape)
-    met = np.abs(problem.reward) + ahead[:, 1].reshape(mdp.shape) + np.abs(values)[:, None]
-    width = (ahead[:, 2].reshape(mdp.shape) + error[:, None]) * (1 + problem.unit)
-    width = width + problem.unit * met + problem.slop + underflow(mdp.n_states)
+    every = np.arange(problem.units.size)
+    q = action_values(problem, values)
+    width = _widths(problem, values, error, every).reshape(q.shape)
     return Gains(q, q - values[:, None], width)
 
 
-def improved(problem: PlanningProblem, actions: Integers) -> tuple[Played, Gains, int]:
+def action_values(problem: PlanningProblem, values: Array) -> Array:
+    """Return the values (S, n) of all choices followed by what has these values (S,)."""
+    ahead = problem.mdp.matrix @ values
+    return np.asarray(problem.reward + problem.mdp.discount * ahead.reshape(problem.mdp.shape))
+
+
+def _widths(problem: PlanningProblem, values: Array, error: Array, rows: Integers) -> Array:
+    """Return how wrong the gains of choices, given as rows ``s·n + b``, may be."""
+    mdp = problem.mdp
+    columns = np.column_stack([np.abs(values), error])
+    few = 2 * rows.size < problem.units.size
+    ahead = mdp.matrix[rows] @ columns if few else (mdp.matrix @ columns)[rows]
+    met, off = mdp.discount * ahead.T
+    s, b = np.divmod(rows, mdp.n_choices)
+    reward = np.abs(np.broadcast_to(problem.reward, mdp.shape)[s, b])
+    slop, units = np.broadcast_to(problem.slop, mdp.shape)[s, b], problem.units[s, b]
+    width = (off + error[s]) * (1 + units) + units * (reward + met + np.abs(values[s]))
+    return np.asarray(width + slop + underflow(mdp.n_states))
+
+
+class Rivals(NamedTuple):
+    """The choices (s, b) that may be as good as what is played, it apart.
+
+    Attributes
+    ----------
+    q : the values of all choices, (S, n).
+    s, b : states and choices, in order.
+    gain, width : what they gain, and how wrong that may be.
+    """
+
+    q: Array
+    s: Integers
+    b: Integers
+    gain: Array
+    width: Array
+
+
+def rivals(problem: PlanningProblem, played: Played) -> Rivals:
+    """Return the choices that may be as good as what is played."""
+    values, error, n = played.values, played.error, problem.mdp.n_choices
+    q = action_values(problem, values)
+    gain = q - values[:, None]
+    size = float(np.abs(problem.reward).max()) + 2 * float(np.abs(values).max())
+    unit = float(problem.units.max())
+    widest = 2 * float(error.max()) + 2 * unit * size + float(np.max(problem.slop))
+    gain[np.arange(len(gain)), played.actions] = -np.inf
+    rows = np.flatnonzero(gain >= -2 * widest - underflow(len(values)))
+    gain, width = gain.ravel()[rows], _widths(problem, values, error, rows)
+    near = gain >= -width
+    s, b = np.divmod(rows[near], n)
+    return Rivals(q, s, b, gain[near], width[near])
+
+
+def improved(
+    problem: PlanningProblem, actions: Integers, near: Array | None = None
+) -> tuple[Played, Rivals, int]:
     """Improve actions (S,) until no choice is better beyond the bound on the error.
 
     Every step is an improvement in truth, so there is no cycle. Returns what is played in the end,
-    the gains over it, and the number of steps.
+    the choices that may be as good, and the number of steps. `near` is near its values.
     """
     steps = 0
     while True:
-        played = evaluated(problem, actions)
-        found = gains(problem, played.values, played.error)
-        sure = np.where(found.gain > found.width, found.gain, -np.inf)
-        better = sure.max(axis=1) > 0
-        if not better.any():
+        played = evaluated(problem, actions, near)
+        found = rivals(problem, played)
+        sure = np.flatnonzero(found.gain > found.width)
+        if not sure.size:
             return played, found, steps
-        actions = np.where(better, sure.argmax(axis=1), actions)
+        # The last one written counts: the first choice of those that gain most.
+        order = sure[np.lexsort((-found.b[sure], found.gain[sure]))]
+        actions = actions.copy()
+        actions[found.s[order]] = found.b[order]
+        near = played.values
         steps += 1
 
 
 def near_optimum(
-    problem: PlanningProblem, tolerance: float, sweeps: int
-) -> tuple[NDArray[np.int64], int]:
-    """Return a policy near the optimum by modified policy iteration, and its steps."""
+    problem: PlanningProblem, tolerance: float = 1e-10, sweeps: int = 20
+) -> tuple[Integers, Array, int]:
+    """Return a policy near the optimum by modified policy iteration, near its values, its steps."""
     mdp, r = problem.mdp, problem.reward
     full = np.broadcast_to(r, mdp.shape)
     gamma, states = mdp.discount, np.arange(mdp.n_states)
@@ -118,7 +187,7 @@ def near_optimum(
         if error < least:
             least, last = error, iterations
         if error <= accepted or iterations - last >= PATIENCE or same >= SETTLED:
-            return actions, iterations
+            return actions, improved_values, iterations
         iterations += 1
         chain, mean = mdp.matrix[problem.rows(actions)], full[states, actions]
         values = improved_values

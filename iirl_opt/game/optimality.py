@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.iteration import Gains, Played, improved
+from iirl_opt.game.iteration import Played, Rivals, improved
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.problem import PlanningProblem
 from iirl_opt.game.refinement import UNKNOWN, signs_of_gains
 
 __all__ = ["Decision", "decide"]
 
+Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -34,21 +35,21 @@ class Decision(NamedTuple):
     Attributes
     ----------
     played : what is played in the end, optimal where nothing is undecided.
-    gains : those over what is played.
+    q : the values of choices followed by it, (S, n).
     optimal : the choices that are optimal, and those undecided, (S, n).
     undecided : the choices of which it is not known, (S, n).
     doubt : how much an undecided choice may gain at most.
     """
 
     played: Played
-    gains: Gains
+    q: Array
     optimal: Mask
     undecided: Mask
     doubt: float
 
 
 def decide(
-    problem: PlanningProblem, played: Played, found: Gains, *, exact: bool = False
+    problem: PlanningProblem, played: Played, found: Rivals, *, exact: bool = False
 ) -> Decision:
     """Decide which choices are optimal.
 
@@ -58,33 +59,29 @@ def decide(
     exact : solve exact systems of up to 1,200 states that lead to each other; else up to 64 (40
         without python-flint in either case).
     """
+    shape = problem.mdp.shape
     if np.ptp(problem.reward) == 0 and not np.any(problem.slop):
-        everything = np.ones(problem.mdp.shape, dtype=bool)
-        return Decision(played, found, everything, ~everything, 0.0)
+        everything = np.ones(shape, dtype=bool)
+        return Decision(played, found.q, everything, ~everything, 0.0)
     while True:
-        actions = played.actions
-        states = np.arange(len(actions))
-        undecided = np.abs(found.gain) <= found.width
-        undecided[states, actions] = False
-        optimal = undecided.copy()
-        optimal[states, actions] = True
-        s, b = np.nonzero(undecided)
+        actions, s, b = played.actions, found.s, found.b
+        optimal, undecided = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        optimal[np.arange(len(actions)), actions] = True
+        optimal[s, b] = True
         if s.size:
-            same = _identical(problem, s, b, actions[s])
-            undecided[s[same], b[same]] = False
-            s, b = s[~same], b[~same]
+            apart = ~_identical(problem, s, b, actions[s])
+            s, b = s[apart], b[apart]
         if not s.size:
-            return Decision(played, found, optimal, undecided, 0.0)
+            return Decision(played, found.q, optimal, undecided, 0.0)
         signs, doubt = signs_of_gains(problem, played, s, b, exact)
-        known = signs != UNKNOWN
-        undecided[s[known], b[known]] = False
-        optimal[s[signs < 0], b[signs < 0]] = False
-        if not (signs == 1).any():
-            return Decision(played, found, optimal, undecided, doubt)
-        better = np.flatnonzero(signs == 1)
+        open_, worse, better = signs == UNKNOWN, signs < 0, signs == 1
+        undecided[s[open_], b[open_]] = True
+        optimal[s[worse], b[worse]] = False
+        if not better.any():
+            return Decision(played, found.q, optimal, undecided, doubt)
         actions = actions.copy()
         actions[s[better]] = b[better]
-        played, found, _ = improved(problem, actions)
+        played, found, _ = improved(problem, actions, played.values)
 
 
 def _identical(problem: PlanningProblem, s: Integers, b: Integers, other: Integers) -> Mask:
@@ -94,7 +91,7 @@ def _identical(problem: PlanningProblem, s: Integers, b: Integers, other: Intege
     apart = problem.mdp.matrix[one] - problem.mdp.matrix[two]
     largest = abs(apart).max(axis=1)
     near = largest.toarray() if is_sparse(largest) else largest
-    same: Mask = np.ravel(near) <= problem.unit
+    same: Mask = np.ravel(near) <= problem.units[s, b]
     at = np.flatnonzero(same)
     if at.size:
         rewards = problem.exact(one[at]) == problem.exact(two[at])

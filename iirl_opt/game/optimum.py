@@ -9,18 +9,20 @@ planner chooses both actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, checked, whole
 from iirl_opt.errors import InvalidPolicy
-from iirl_opt.game.factors import UNIT, Factors, error_of
-from iirl_opt.game.iteration import Played, gains, improved, near_optimum
+from iirl_opt.game.factors import Factors, error_of
+from iirl_opt.game.iteration import Played, Rivals, action_values, gains, improved, near_optimum
 from iirl_opt.game.mdp import GAME, MDP, MODEL, TwoAgentMDP
-from iirl_opt.game.optimality import decide
+from iirl_opt.game.optimality import Decision, decide
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.problem import (
     PlanningProblem,
@@ -50,33 +52,107 @@ TIE = 1e-9
 # error worth it.
 SHARP, TINY = 2.0**-43, 1e-290
 
+# The share of a value that it may change by when a tie is decided, if that is left for later.
+SLIGHT = 2.0**-33
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """Optimal values and all optimal actions.
 
-    Attributes
-    ----------
-    values : of `policy`, optimal from every state, (S,).
-    q : (S, n), the value of each choice followed by `policy`.
-    error : bounds on ``|values − V*|``, state by state, (S,): rounding, and what is undecided.
-    actions : an optimal choice in each state, (S,): the first one where all is decided.
-    optimal : the set of all optimal choices as a mask (S, n).
-    undecided : choices of that mask of which it is not known whether they are optimal.
-    doubt : what an undecided choice may gain at most in one step; 0 where all is decided.
-    iterations : improvement steps.
-    scale : the local scale of `policy`, (S,): see `local_scale`.
-    """
+class _Tied(NamedTuple):
+    """What is known of an optimum once its ties are decided: see `Optimum`."""
 
-    values: Array
-    q: Array
-    error: Array
     actions: NDArray[np.int64]
     optimal: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
     doubt: float
+    error: Array
+
+
+class _Ties:
+    """Decides ties, and looks at scales, when somebody asks."""
+
+    def __init__(
+        self, problem: PlanningProblem, played: Played, decision: Callable[[], Decision]
+    ) -> None:
+        self._problem = problem
+        self._given: tuple[Played, Callable[[], Decision]] | None = played, decision
+
+    @cached_property
+    def known(self) -> _Tied:
+        assert self._given is not None
+        (played, decided), self._given = self._given, None
+        decision, error = decided(), played.error
+        if decision.played.actions is not played.actions:
+            # Something was better by less than floats tell: the values are those of what was not.
+            error = decision.played.error + np.abs(decision.played.values - played.values)
+        actions = decision.played.actions
+        if not decision.undecided.any():
+            actions = decision.optimal.argmax(axis=1)
+        error = error + decision.doubt / (1 - self._problem.mdp.discount)
+        return _Tied(actions, decision.optimal, decision.undecided, decision.doubt, error)
+
+    @cached_property
+    def scale(self) -> Array:
+        mdp = self._problem.mdp
+        flat = deterministic_policy(self.known.actions, mdp.n_choices)
+        factors = Factors(mdp.matrix[self._problem.rows(self.known.actions)], mdp.discount)
+        values = factors.solve(self._problem.of(self.known.actions))
+        return scale_of(factors, flat, self._problem.reward, values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _decided, (self.known, self.scale)
+
+
+def _decided(known: _Tied, scale: Array) -> _Ties:
+    """Return ties that are decided, without the problem that they come from."""
+    ties = object.__new__(_Ties)
+    vars(ties).update(known=known, scale=scale)
+    return ties
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Optimal values and all optimal actions; ties are decided when somebody asks.
+
+    Attributes
+    ----------
+    values : optimal from every state, (S,).
+    q : (S, n), the value of each choice followed by what has these values.
+    iterations : improvement steps.
+    """
+
+    values: Array
+    q: Array
     iterations: int
-    scale: Array
+    _ties: _Ties = field(repr=False)
+
+    @property
+    def error(self) -> Array:
+        """Bounds on ``|values − V*|``, state by state, (S,): rounding, and what is undecided."""
+        return self._ties.known.error
+
+    @property
+    def actions(self) -> NDArray[np.int64]:
+        """An optimal choice in each state, (S,): the first one where all is decided."""
+        return self._ties.known.actions
+
+    @property
+    def optimal(self) -> NDArray[np.bool_]:
+        """The set of all optimal choices as a mask (S, n)."""
+        return self._ties.known.optimal
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Choices of that mask of which it is not known whether they are optimal, (S, n)."""
+        return self._ties.known.undecided
+
+    @property
+    def doubt(self) -> float:
+        """What an undecided choice may gain at most in one step; 0 where all is decided."""
+        return self._ties.known.doubt
+
+    @property
+    def scale(self) -> Array:
+        """The local scale of `policy`, (S,): see `local_scale`."""
+        return self._ties.scale
 
     @property
     def tie_tolerance(self) -> Array:
@@ -130,7 +206,7 @@ def policy_iteration(
     mdp, problem = as_mdp(model), joint_problem(model, reward)
     full = np.broadcast_to(problem.reward, mdp.shape)
     actions = full.argmax(axis=1) if initial is None else _initial_choices(mdp, initial)
-    return _optimum(problem, actions, 0, exact)
+    return _optimum(problem, actions, None, 0, exact)
 
 
 @checked(model=MODEL, tolerance=POSITIVE, sweeps=whole(0), exact=FLAG)
@@ -156,8 +232,8 @@ def modified_policy_iteration(
     **Cost** arithmetic.
     """
     problem = joint_problem(model, reward)
-    actions, steps = near_optimum(problem, tolerance, sweeps)
-    return _optimum(problem, actions, steps, exact)
+    actions, near, steps = near_optimum(problem, tolerance, sweeps)
+    return _optimum(problem, actions, near, steps, exact)
 
 
 def follower_optimum(
@@ -165,14 +241,13 @@ def follower_optimum(
 ) -> Optimum:
     """Return the optimum of the MDP that the commitment `pi1` (S, A) leaves to the follower."""
     problem = follower_problem(game, reward, pi1)
-    actions, steps = near_optimum(problem, 1e-10, 20)
-    return _optimum(problem, actions, steps, exact)
+    actions, near, steps = near_optimum(problem)
+    return _optimum(problem, actions, near, steps, exact)
 
 
 def follower_action_values(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Array:
     """Return the follower's optimal action values (S, B), for those to whom ties are nothing."""
-    problem = follower_problem(game, reward, pi1)
-    return improved(problem, near_optimum(problem, 1e-10, 20)[0])[1].q
+    return follower_optimum(game, reward, pi1).q
 
 
 class Gaps(NamedTuple):
@@ -205,48 +280,54 @@ def follower_gaps(
     """
     problem = follower_problem(game, reward, pi1)
     if pi2 is None:
-        actions = near_optimum(problem, 1e-10, 20)[0]
-        pi2 = deterministic_policy(improved(problem, actions)[0].actions, problem.mdp.n_choices)
+        played = improved(problem, *near_optimum(problem)[:2])[0]
+        pi2 = deterministic_policy(played.actions, problem.mdp.n_choices)
     flat = game.check_follower_policy(pi2)
-    unit = problem.unit + 4 * flat.shape[1] * UNIT
-    mean = (flat * problem.reward).sum(axis=1)
-    slop = (flat * (problem.slop + unit * np.abs(problem.reward))).sum(axis=1)
-    factors = Factors(problem.mdp.chain(flat), problem.mdp.discount)
+    mean, slop = problem.mixed(flat)
+    mdp, terms = problem.mdp, problem.terms + flat.shape[1]
+    factors = Factors(mdp.chain(flat), mdp.discount, mdp.is_rational, terms)
     values = factors.solve(mean)
-    values = values + factors.solve(mean + factors.discount * (factors.chain @ values) - values)
-    error = error_of(factors, mean, slop, values, unit)
+    error = error_of(factors, mean, slop, values)
     found = gains(problem, values, error)
     return Gaps(-found.gain, found.width, scale_of(factors, flat, problem.reward, values))
 
 
 def _optimum(
-    problem: PlanningProblem, actions: NDArray[np.int64], before: int, exact: bool
+    problem: PlanningProblem,
+    actions: NDArray[np.int64],
+    near: Array | None,
+    before: int,
+    exact: bool,
 ) -> Optimum:
-    played, found, steps = improved(problem, actions)
-    decision = decide(problem, played, found, exact=exact)
-    played, q, scale = decision.played, decision.gains.q, _scale(problem, decision.played)
-    if (played.error > SHARP * np.maximum(np.abs(played.values), scale) + TINY).any():
+    played, found, steps = improved(problem, actions, near)
+    q, decision = found.q, None
+    if not _slight(found, played, problem.mdp.discount):
+        decision = decide(problem, played, found, exact=exact)
+        played, q = decision.played, decision.q
+    if _blurred(problem, played):
         played = sharpened(problem, played)
-        q = gains(problem, played.values, played.error).q
-    open_ = decision.undecided.any()
-    actions = decision.played.actions if open_ else decision.optimal.argmax(axis=1)
-    doubt = decision.doubt / (1 - problem.mdp.discount)
-    return Optimum(
-        played.values,
-        q,
-        played.error + doubt,
-        actions,
-        decision.optimal,
-        decision.undecided,
-        decision.doubt,
-        before + steps,
-        scale,
-    )
+        q = action_values(problem, played.values)
+
+    def decided() -> Decision:
+        return decide(problem, played, found, exact=exact) if decision is None else decision
+
+    return Optimum(played.values, q, before + steps, _Ties(problem, played, decided))
 
 
-def _scale(problem: PlanningProblem, played: Played) -> Array:
+def _blurred(problem: PlanningProblem, played: Played) -> bool:
+    """Return whether values are worth refining."""
+    sizes, least = np.abs(played.values), played.error - TINY
+    if (least <= SHARP * sizes).all():
+        return False
     flat = deterministic_policy(played.actions, problem.mdp.n_choices)
-    return scale_of(played.factors, flat, problem.reward, played.values)
+    scale = scale_of(played.factors, flat, problem.reward, played.values)
+    return bool((least > SHARP * np.maximum(sizes, scale)).any())
+
+
+def _slight(found: Rivals, played: Played, discount: float) -> bool:
+    """Return whether values hardly change if a choice is better that may be."""
+    most = (found.gain + found.width) / (1 - discount)
+    return bool((most <= SLIGHT * np.abs(played.values[found.s]) + TINY).all())
 
 
 def _initial_choices(mdp: MDP, choices: ArrayLike) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ commitment leaves (`follower_problem`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.exact.numbers import Vector, as_fractions
-from iirl_opt.game.factors import UNIT
-from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.factors import UNIT, row_units
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import check_policy, joint_policy, rational_policy
 from iirl_opt.game.reward import check_reward, follower_reward
@@ -37,19 +36,19 @@ class PlanningProblem:
     reward : shape (S, n), or (S, 1) where it depends on the state alone.
     slop : how far that may be from the exact reward, (S, n), (S, 1) or zero.
     exact : the exact rewards of choices given as rows ``s·n + b``.
+    terms : the number of given rows of which a row of the kernel is the mean.
     """
 
     mdp: MDP
     reward: Array
     slop: Any
     exact: Callable[[Integers], Vector]
+    terms: int = 1
 
     @cached_property
-    def unit(self) -> float:
-        """The relative error of a sum over a row: of its rounding, and of the row's as an image."""
-        matrix = self.mdp.matrix
-        longest = int(np.diff(matrix.indptr).max()) if is_sparse(matrix) else self.mdp.n_states
-        return (2 * longest + 12) * UNIT
+    def units(self) -> Array:
+        """The relative errors of sums over the rows of the kernel, (S, n)."""
+        return row_units(self.mdp.matrix, self.mdp.is_rational, self.terms).reshape(self.mdp.shape)
 
     def rows(self, actions: Integers) -> Integers:
         """Return the rows of the kernel that actions (S,) play."""
@@ -59,6 +58,11 @@ class PlanningProblem:
         """Return the rewards (S,) of actions (S,)."""
         full = np.broadcast_to(self.reward, self.mdp.shape)
         return np.asarray(full[np.arange(self.mdp.n_states), actions])
+
+    def mixed(self, flat: Array) -> tuple[Array, Array]:
+        """Return the mean rewards (S,) under weights (S, n), and how far off they may be."""
+        slop = self.slop + 4 * (flat.shape[1] + 3) * UNIT * np.abs(self.reward)
+        return (flat * self.reward).sum(axis=1), (flat * slop).sum(axis=1)
 
 
 def joint_problem(model: MDP | TwoAgentMDP, reward: ArrayLike) -> PlanningProblem:
@@ -83,9 +87,9 @@ def _own_problem(mdp: MDP, reward: NDArray[Any]) -> PlanningProblem:
 def follower_problem(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> PlanningProblem:
     """Return the problem that a commitment leaves to the follower."""
     policy, mdp = game.check_leader_policy(pi1), game.follower_mdp(pi1)
-    r = follower_reward(game, reward, policy)
+    r, terms = follower_reward(game, reward, policy), game.n_leader_actions
     if r.ndim == 1:
-        return _own_problem(mdp, np.asarray(reward))
+        return replace(_own_problem(mdp, np.asarray(reward)), terms=terms)
     given, n_b = np.asarray(reward), game.n_follower_actions
     slop = 2 * (game.n_leader_actions + 2) * UNIT * np.einsum("sa,sab->sb", policy, np.abs(given))
 
@@ -93,7 +97,7 @@ def follower_problem(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Pl
         s, b = np.divmod(rows, n_b)
         return np.asarray((rational_policy(policy[s]) * as_fractions(given[s, :, b])).sum(axis=1))
 
-    return PlanningProblem(mdp, r, slop.astype(float), exact)
+    return PlanningProblem(mdp, r, slop.astype(float), exact, terms)
 
 
 def as_mdp(model: MDP | TwoAgentMDP) -> MDP:

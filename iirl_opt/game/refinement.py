@@ -60,7 +60,7 @@ def signs_of_gains(
     quick, longest = (QUICK, LONGEST) if has_flint() else (WITHOUT_FLINT, WITHOUT_FLINT)
     signs, doubt = np.full(s.size, UNKNOWN, dtype=np.int64), np.zeros(s.size)
     if size > quick:
-        fine = _Refined.of(rows, reward, gamma, played, problem.unit)
+        fine = _Refined.of(rows, reward, gamma, played)
         signs, doubt = fine.signs(s, other, gained)
     open_ = np.flatnonzero(signs == UNKNOWN)
     wide = not (doubt[open_] <= 2.0**-60 * np.abs(played.values[s[open_]])).all()
@@ -78,7 +78,7 @@ def sharpened(problem: PlanningProblem, played: Played) -> Played:
     """
     rows = problem.mdp.exact_rows(problem.rows(played.actions))
     reward = problem.exact(problem.rows(played.actions))
-    fine = _Refined.of(rows, reward, problem.mdp.exact_discount, played, problem.unit)
+    fine = _Refined.of(rows, reward, problem.mdp.exact_discount, played)
     values = _reals(fine.values, fine.bits)
     error = fine.error * (1 + 4 * UNIT) + 2 * UNIT * np.abs(values)
     better = error < played.error
@@ -93,29 +93,26 @@ class _Refined:
 
     bits: int
     discount: Fraction
-    unit: float
     values: Vector
     error: Array
 
     @classmethod
-    def of(
-        cls, rows: ExactRows, reward: Vector, discount: Fraction, played: Played, unit: float
-    ) -> _Refined:
+    def of(cls, rows: ExactRows, reward: Vector, discount: Fraction, played: Played) -> _Refined:
         """Refine float values by exact residuals until only those of fixed point are left."""
         sizes = np.abs(played.values)
         exponents = np.frexp(sizes[(sizes > 0) & np.isfinite(sizes)])[1]
         bits = BITS - min(int(exponents.min(initial=0)), 0)
-        found = cls(bits, discount, unit, _fixed(played.values, bits), played.error)
+        found = cls(bits, discount, _fixed(played.values, bits), played.error)
         residual, least = found._backup(rows, reward) - found.values, None
         for _ in range(ROUNDS):
             largest = max(map(abs, residual.tolist()))
             if largest <= FLOOR or (least is not None and 2 * largest > least):
                 break
-            step = played.factors.solve(_reals(residual, bits))
+            step = played.factors.approximate(_reals(residual, bits))
             found = replace(found, values=found.values + _fixed(step, bits))
             residual, least = found._backup(rows, reward) - found.values, largest
         left = np.abs(_reals(residual, bits)) * (1 + 4 * UNIT) + math.ldexp(FLOOR, -bits)
-        return replace(found, error=played.factors.bound(left, unit))
+        return replace(found, error=played.factors.bound(left))
 
     def _backup(self, rows: ExactRows, reward: Vector) -> Vector:
         """Return ``r + γ P V`` in fixed point, off by two units at most."""
@@ -137,7 +134,8 @@ class _Refined:
         ahead = np.array(
             [sum(self.error[j] * float(p) for j, p in rows.row(i).items()) for i in range(len(s))]
         )
-        width = (self.error[s] + ahead) * (1 + self.unit) + math.ldexp(FLOOR, -self.bits)
+        rounding = (np.diff(rows.indptr) + 8) * UNIT
+        width = (self.error[s] + ahead) * (1 + rounding) + math.ldexp(FLOOR, -self.bits)
         width = width + 4 * UNIT * np.abs(gain)
         signs = np.where(np.abs(gain) > width, np.sign(gain), UNKNOWN).astype(np.int64)
         return signs, np.abs(gain) + width

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import array_of_floats, checked
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.factors import UNIT, Factors, error_of
+from iirl_opt.game.factors import Factors, error_of
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.problem import as_mdp, joint_problem, policy_weights
 from iirl_opt.game.reward import check_reward
@@ -92,12 +92,9 @@ def error_bound(
     **Source** `iirl_opt.game.factors`. **Cost** arithmetic: a linear system with S unknowns.
     """
     flat, mdp = policy_weights(model, policy), as_mdp(model)
-    problem = joint_problem(model, reward)
-    unit = problem.unit + 4 * flat.shape[1] * UNIT
-    slop = (flat * problem.slop).sum(axis=1) + unit * (flat * np.abs(problem.reward)).sum(axis=1)
-    mean = (flat * problem.reward).sum(axis=1)
+    mean, slop = joint_problem(model, reward).mixed(flat)
     found = np.asarray(values, dtype=float)
     if found.shape != mean.shape:
         raise InvalidArgument("values", f"have shape {found.shape}", f"{mean.shape}", found.shape)
-    factors = Factors(mdp.chain(flat), mdp.discount)
-    return error_of(factors, mean, slop, found, unit)
+    factors = Factors(mdp.chain(flat), mdp.discount, mdp.is_rational, flat.shape[1])
+    return error_of(factors, mean, slop, found)
