@@ -14,8 +14,8 @@ in place of ``log u``. ψ is finite for every u, its slope ``y = ψ'(u)`` solves
 ``1/y − 1/(p − y) = u``, hence 0 < y < p, and as a partial maximum of a self-concordant function it
 is one itself. Where ``p u`` is large ψ is the logarithm; a row that cannot be positive ends within
 some 1/p of zero; rows that contradict each other are violated where that costs least (an L1
-penalty with price p). So any positive x is a start, damped Newton steps converge from the
-constant, and flat sets need no case of their own.
+penalty with price p). So any positive x is a start, and flat sets need no case of their own.
+`iirl_opt.rewards.centring` has the steps.
 
 **Source** Sonnevend 1986 and Goffin & Vial 2002 (centres and cuts); Nesterov & Nemirovskii 1994
 (self-concordance, partial maximisation).
@@ -23,35 +23,41 @@ constant, and flat sets need no case of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.rewards.centring import (
+    WHOLE_STEP,
+    Slopes,
+    approach,
+    direction,
+    line_search,
+    slope_of,
+)
 
 __all__ = ["Centre", "analytic_centre"]
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # A row left out counts as violated beyond this share of 1/p, where rows that cannot hold end.
 THIN = 100.0
 
-# By so many standard deviations a row left out must be violated to be added, and so near must
-# Newton's decrement be before they are looked for.
-SHALLOW, CLOSE = 0.1, 5.0
+# By so many standard deviations a row left out must be violated to be added, and so near must the
+# slopes be to those of the margins before such rows are looked for.
+SHALLOW, EARLY = 0.1, 8.0
+
+# Primal–dual steps with the same rows that may settle; there are rarely more than ten.
+PATIENCE = 40
 
 # Variances below this are rounding.
 TINY = 1e-300
-
-# Below this decrement whole steps stay inside and converge quadratically (self-concordance).
-WHOLE_STEP = 0.25
-
-# The search along a step ends when a further Newton step would change its length by this share.
-LINE_ACCURACY, LINE_STEPS = 1e-2, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,7 @@ class Centre:
     converged: bool
     price: float
     factor: Array = field(repr=False)
+    _deviations: Array = field(repr=False)  # of rows at this or an earlier centre, inf if unknown
 
     def root(self) -> Array:
         """Return a square root (n, n) of the covariance C of the barrier's normal law.
@@ -117,11 +124,7 @@ class Centre:
         if rows.shape[1] != self.point.size:
             allowed = f"(m, {self.point.size})"
             raise InvalidArgument("rows", f"has shape {rows.shape}", allowed, rows.shape)
-        solve = partial(solve_triangular, self.factor, lower=True, check_finite=False)
-        along = solve((rows * self.point).T)
-        pull = solve(self.point)
-        variance = (along**2).sum(axis=0) - (pull @ along) ** 2 / (pull @ pull)
-        return np.asarray((rows @ self.point) / np.sqrt(np.maximum(variance, TINY)))
+        return np.asarray((rows @ self.point) / _deviation(rows, self.point, self.factor))
 
     def _steps(self, free: Array) -> Array:
         """Return the displacements (n, m) that independent standard normal columns lead to."""
@@ -157,12 +160,12 @@ def analytic_centre(
 
     Parameters
     ----------
-    rows : shape (rows, n), of norm one and mean zero: see
-        `iirl_opt.rewards.unit_rows`. Give an equality as a row
-        and its negative.
+    rows : shape (rows, n), of norm one and mean zero, see `iirl_opt.rewards.unit_rows`. Give an
+        equality as a row and its negative.
     price : of a unit of violation of a row, > 0.
     tolerance : on Newton's decrement.
-    near : the centre of nearly the same rows; only used to choose rows.
+    near : the centre of nearly the same rows, where Newton's method begins and rows are chosen; of
+        the first of these rows, as a rule.
     keep : hold only so many rows, those of the least depth at `near`, and those that turn out to be
         violated. All by default. The centre is that of the rows held: `Centre.active`.
     max_iterations : Newton steps in all.
@@ -172,138 +175,173 @@ def analytic_centre(
     InvalidArgument
 
     **Cost** arithmetic: a product ``Gᵀ D G`` and a Cholesky factorisation a Newton step, of which
-    there are 20 to 60.
+    there are 5 to 10 near an earlier centre, some 20 from the constant, and more where rows that
+    were left out turn out to be violated.
     """
     g = np.asarray(rows, dtype=float)
     if not g.shape[1]:
         raise InvalidArgument("rows", f"have shape {g.shape}", "(rows, n), finite", g)
-    active = np.ones(len(g), dtype=bool)
-    if keep is not None and keep < len(g):
-        # Rows of mean zero all have margin zero at the constant: then the latest are taken.
-        depth = -np.arange(len(g)) if near is None else near.depth(g)
-        active[np.argsort(depth, kind="stable")[keep:]] = False
-    return _newton(g, active, price, tolerance, max_iterations)
+    most = len(g) if keep is None else min(keep, len(g))
+    return _newton(g, _beginning(g, near, most, price), price, tolerance, max_iterations)
 
 
-def _newton(
-    g: Array, active: NDArray[np.bool_], price: float, tolerance: float, limit: int
-) -> Centre:
-    """Return the centre of the active rows and of those found violated on the way.
+class _Beginning(NamedTuple):
+    """Which rows to hold, where Newton's method begins, and deviations of all rows."""
 
-    Rows are looked for once Newton's steps have come near, so that few are added that the centre
-    does not violate, and before they have settled, so that few steps are lost.
+    held: Integers
+    x: Array
+    slopes: Slopes
+    deviations: Array
+
+
+def _beginning(g: Array, near: Centre | None, most: int, price: float) -> _Beginning:
+    """Return the beginning with so many rows: at a centre nearby, or at the constant.
+
+    At the constant all margins are zero, so the latest rows are held.
     """
-    # At a violated row ψ is all slope and no curvature, so the constant is a better start than an
-    # old centre.
-    n = g.shape[1]
-    x, held, steps = np.full(n, 1 / n), g[active], 0
+    m, n = g.shape
+    deviations, multipliers = np.full(m, np.inf), np.zeros(m)
+    if near is None:
+        x, held = np.full(n, 1 / n), np.arange(m - most, m)
+        return _Beginning(held, x, Slopes.beginning(g[held] @ x, x[0], price), deviations)
+    margins, old = g @ near.point, len(near.margins)
+    # What is known of rows of old is of use only if they are these rows.
+    if old <= m and np.allclose(margins[:old], near.margins, rtol=1e-9, atol=1e-12):
+        deviations[:old], multipliers[:old] = near._deviations, near.multipliers
+    held = _shallowest(g, near, margins, deviations, most)
+    fresh = Slopes.beginning(margins[held], deviations[held], price)
+    known = multipliers[held]
+    y = np.where((known > 0) & (known < price), known, fresh.y)
+    return _Beginning(held, near.point, Slopes(y, price - y), deviations)
+
+
+def _shallowest(g: Array, near: Centre, margins: Array, deviations: Array, most: int) -> Integers:
+    """Return so many rows of the least depth at a centre, in order; put in their deviations.
+
+    As rows join, nearly all deviations shrink. So those of earlier centres bound depths from below,
+    and only rows that may be among the least are asked. Where one has grown, a row may be missed,
+    a few in a hundred; that concerns the choice of rows alone.
+    """
+    depth, sure = margins / deviations, np.zeros(len(g), dtype=bool)
     while True:
-        margins = held @ x
-        slope, curvature = _slope(margins, price)
-        step, decrement, factor = _direction(held, x, slope, curvature)
-        ends = decrement <= tolerance or steps == limit
-        if ends or decrement <= CLOSE:
-            centre = _record(g, active, x, price, factor, decrement, steps)
-            missed = _missed(g, centre, price, n)
-            if missed.size and steps < limit:
-                active = active.copy()
-                active[missed] = True
-                held = g[active]
-                continue
-        if ends:
-            return replace(centre, converged=decrement <= tolerance and not missed.size)
+        least = np.arange(most)
+        if 0 < most < len(g):
+            least = np.argpartition(depth, most - 1)[:most]
+        asked = least[~sure[least]]
+        if not asked.size:
+            return np.sort(least)
+        deviations[asked] = _deviation(g[asked], near.point, near.factor)
+        depth[asked], sure[asked] = margins[asked] / deviations[asked], True
+
+
+def _deviation(rows: Array, x: Array, factor: Array) -> Array:
+    """Return the standard deviations (m,) of rows (m, n) under the barrier's normal law at x."""
+    along = solve_triangular(factor, (rows * x).T, lower=True, overwrite_b=True, check_finite=False)
+    pull = solve_triangular(factor, x, lower=True, check_finite=False)
+    variance = np.einsum("ij,ij->j", along, along) - (pull @ along) ** 2 / (pull @ pull)
+    return np.asarray(np.sqrt(np.maximum(variance, TINY)))
+
+
+def _newton(g: Array, beginning: _Beginning, price: float, tolerance: float, limit: int) -> Centre:
+    """Return the centre of the rows held and of those found violated on the way.
+
+    Rows are looked for once steps have come near, so that few are added that the centre does not
+    violate, and before they have settled, so that few steps are lost; and in the end. Should
+    primal–dual steps not settle, damped ones begin at the constant, whence they converge.
+    """
+    held, x, slopes, deviations = beginning
+    rows, steps = g[held], 0
+    while True:
+        found = _approached(rows, x, slopes, EARLY, limit - steps)
+        steps += found.steps
+        missed = _missed(g, held, found, price)
+        if not missed.size:
+            if not found.settled:
+                found = _approached(rows, found.x, found.slopes, 0.0, limit - steps)
+                steps += found.steps
+            astray = not found.settled and steps < limit
+            begin = np.full(x.size, 1 / x.size) if astray else found.x
+            found, decrement = _settled(rows, begin, price, tolerance, limit - steps)
+            steps += found.steps
+            missed = _missed(g, held, found, price)
+            if not missed.size or steps >= limit:
+                break
+        x = found.x
+        fresh = _deviation(g[missed], x, found.factor)
+        slopes = found.slopes.joined(Slopes.beginning(g[missed] @ x, fresh, price))
+        held, rows = np.concatenate([held, missed]), np.concatenate([rows, g[missed]])
+    gradient = 1 / found.x + found.slopes.y @ rows
+    active, multipliers = np.zeros(len(g), dtype=bool), np.zeros(len(g))
+    active[held], multipliers[held] = True, found.slopes.y
+    return Centre(
+        point=found.x,
+        margins=g @ found.x,
+        multipliers=multipliers,
+        active=active,
+        residual=float(np.abs(found.x * (gradient - found.x @ gradient)).max()),
+        decrement=decrement,
+        iterations=steps,
+        converged=decrement <= tolerance and not missed.size,
+        price=price,
+        factor=found.factor,
+        _deviations=deviations,
+    )
+
+
+class _Found(NamedTuple):
+    """What steps led to.
+
+    Attributes
+    ----------
+    x, slopes : a point, and slopes of the rows held.
+    factor : of the last system; empty far from the centre, where none is of use.
+    steps : how many.
+    settled : whether steps in x alone may go on.
+    """
+
+    x: Array
+    slopes: Slopes
+    factor: Array
+    steps: int
+    settled: bool
+
+
+def _approached(rows: Array, x: Array, slopes: Slopes, enough: float, limit: int) -> _Found:
+    """Make primal–dual steps until slopes lack no more than `enough`, or x has settled."""
+    steps = 0
+    while steps < min(limit, PATIENCE):
+        made = approach(rows, x, slopes)
+        x, slopes, steps = made.x, made.slopes, steps + 1
+        if made.settled or made.gap <= enough:
+            return _Found(x, slopes, made.factor, steps, made.settled)
+    return _Found(x, slopes, np.zeros((0, 0)), steps, False)
+
+
+def _settled(
+    rows: Array, x: Array, price: float, tolerance: float, limit: int
+) -> tuple[_Found, float]:
+    """Make damped Newton steps until the decrement is at most `tolerance`; return it, too."""
+    steps = 0
+    while True:
+        margins = rows @ x
+        slopes, curvature = slope_of(margins, price)
+        step, decrement, factor = direction(rows, x, slopes.y, curvature)
+        if decrement <= tolerance or steps == limit:
+            return _Found(x, slopes, factor, steps, True), decrement
         if decrement > WHOLE_STEP:
-            step = _line_search(x, step, margins, held @ step, price) * step
+            step = line_search(x, step, margins, rows @ step, price) * step
         x = x + step
         x /= x.sum()
         steps += 1
 
 
-def _record(
-    g: Array,
-    active: NDArray[np.bool_],
-    x: Array,
-    price: float,
-    factor: Array,
-    decrement: float,
-    steps: int,
-) -> Centre:
-    """Return a point with its margins, multipliers and residual, recomputed from all rows."""
-    margins = g @ x
-    multipliers = np.where(active, _slope(margins, price)[0], 0.0)
-    gradient = 1 / x + multipliers @ g
-    residual = float(np.abs(x * (gradient - x @ gradient)).max())
-    return Centre(
-        point=x,
-        margins=margins,
-        multipliers=multipliers,
-        active=active,
-        residual=residual,
-        decrement=decrement,
-        iterations=steps,
-        converged=False,
-        price=price,
-        factor=factor,
-    )
-
-
-def _missed(g: Array, centre: Centre, price: float, most: int) -> NDArray[np.int64]:
-    """Return rows that are not held and violated, at most so many, the deepest first."""
-    out = np.flatnonzero(~centre.active & (centre.margins < -THIN / price))
-    depth = centre.depth(g[out])
-    first = np.argsort(depth)[:most]
-    return out[first[depth[first] < -SHALLOW]]
-
-
-def _slope(u: Array, price: float) -> tuple[Array, Array]:
-    """Return ψ'(u) and −ψ''(u); both differences that could cancel are taken apart."""
-    root = np.sqrt((price * u) ** 2 + 4)
-    positive, negative = price * np.maximum(u, 0), price * np.maximum(-u, 0)
-    above = np.where(u >= 0, 2 + positive + root, 2 + 4 / (root + negative))
-    below = np.where(u <= 0, 2 + negative + root, 2 + 4 / (root + positive))
-    y, rest = 2 * price / above, 2 * price / below
-    return y, 1 / (1 / y**2 + 1 / rest**2)
-
-
-def _direction(g: Array, x: Array, slope: Array, curvature: Array) -> tuple[Array, float, Array]:
-    """Return Newton's step within ``Σ x = 1``, its decrement, and the factor of its system.
-
-    The system is scaled by x, in which it is ``I + (G X)ᵀ D (G X)``.
-    """
-    weighted = np.sqrt(curvature)[:, None] * (g * x)
-    hessian = weighted.T @ weighted
-    hessian[np.diag_indices(x.size)] += 1
-    try:
-        factor = cholesky(hessian, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        # Beside large curvatures the identity is lost, unless they are not squared.
-        whole = np.concatenate([np.eye(x.size), weighted])
-        factor = np.asarray(np.linalg.qr(whole, mode="r")).T
-    gradient = 1 + x * (slope @ g)
-    solved = cho_solve((factor, True), np.stack([gradient, x], axis=1), check_finite=False)
-    shift = (x @ solved[:, 0]) / (x @ solved[:, 1])
-    step = solved[:, 0] - shift * solved[:, 1]
-    decrement = max(float(step @ (gradient - shift * x)), 0.0) ** 0.5
-    return x * step, decrement, factor
-
-
-def _line_search(x: Array, step: Array, margins: Array, change: Array, price: float) -> float:
-    """Return the length that maximises the barrier along the step, roughly.
-
-    Safeguarded Newton steps for the zero of the slope, which falls; no matrix is met here.
-    """
-    shrinking = step < 0
-    low, high = 0.0, float(np.min(-x[shrinking] / step[shrinking], initial=np.inf))
-    if not np.isfinite(high):
-        return 0.0
-    length = min(1.0, 0.9 * high)
-    for _ in range(LINE_STEPS):
-        slope, curvature = _slope(margins + length * change, price)
-        ratio = step / (x + length * step)
-        rise, bend = ratio.sum() + slope @ change, ratio @ ratio + curvature @ change**2
-        low, high = (length, high) if rise > 0 else (low, length)
-        if abs(rise) <= LINE_ACCURACY * bend * length:
-            break
-        nearer = length + rise / bend
-        length = nearer if low < nearer < high else (low + high) / 2
-    return length
+def _missed(g: Array, held: Integers, found: _Found, price: float) -> Integers:
+    """Return rows that are not held and violated, at most n of them, the deepest first."""
+    if not found.factor.size:
+        return np.zeros(0, dtype=np.int64)
+    margins = g @ found.x
+    margins[held] = np.inf
+    out = np.flatnonzero(margins < -THIN / price)
+    depth = margins[out] / _deviation(g[out], found.x, found.factor)
+    first = np.argsort(depth)[: found.x.size]
+    return np.asarray(out[first[depth[first] < -SHALLOW]])
