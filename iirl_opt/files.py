@@ -104,7 +104,12 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         There is no such file, or it cannot be opened.
     """
     with Path(path).open("rb") as file:
-        content = file.read(limit + 1)
+        # Python sets aside as much as is asked for: what the file says it holds, and a little more.
+        asked = min(os.fstat(file.fileno()).st_size, limit) + 1
+        content = file.read(asked)
+        while len(content) == asked <= limit:  # it says nothing, as a pipe, or it grows
+            asked = min(2 * asked, limit + 1)
+            content += file.read(asked - len(content))
     if len(content) > limit:
         raise FileProblem(Path(path), f"holds more than {limit} bytes")
     return content

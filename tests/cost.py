@@ -9,6 +9,8 @@ process also times a fixed *loop* now and then, and the budget counts in *units*
 `tests/budget.toml` grants it.
 """
 
+from __future__ import annotations
+
 import resource
 import statistics
 import time

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from iirl_opt.exact.numbers import Vector, common, over
 
-__all__ = ["ExactRows", "FloatRows"]
+__all__ = ["IMAGE", "ExactRows", "FloatRows"]
 
 Integers = NDArray[np.int64]
+
+IMAGE = 2**50  # the largest denominator of rows that are read off their floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,32 @@ class ExactRows:
         return cls(csr.indptr, csr.indices, numerators, denominators, csr.shape[1])
 
     @classmethod
+    def of_image(cls, csr: Any, denominators: NDArray[Any]) -> ExactRows:
+        """Return the rows whose entries, rounded to floats, are a CSR matrix.
+
+        A rounded quotient times its denominator is off the numerator by less than a half while
+        that is below 2⁵¹: by one rounding of each operation.
+        """
+        numbers = np.repeat(denominators.astype(float), np.diff(csr.indptr))
+        np.multiply(csr.data, numbers, out=numbers)
+        numerators = np.rint(numbers, out=numbers).astype(np.int64)
+        below = denominators.astype(np.int64)
+        return cls(csr.indptr, csr.indices, numerators, below, csr.shape[1])
+
+    @classmethod
+    def stacked(cls, parts: Iterable[ExactRows]) -> ExactRows:
+        """Return the rows of all parts, one below the other."""
+        given = list(parts)
+        spans = np.concatenate([np.diff(part.indptr) for part in given])
+        return cls(
+            np.concatenate([[0], np.cumsum(spans)]),
+            np.concatenate([part.indices for part in given]),
+            np.concatenate([part.numerators for part in given]),
+            np.concatenate([part.denominators for part in given]),
+            given[0].width,
+        )
+
+    @classmethod
     def of(cls, rows: Iterable[tuple[dict[int, int], int]], width: int) -> ExactRows:
         """Return the matrix of rows given as ``({column: numerator}, denominator)``."""
         given = list(rows)
@@ -106,15 +134,6 @@ class ExactRows:
         total = int(self.denominators[index])
         columns, numbers = self.indices[span].tolist(), self.numerators[span].tolist()
         return {j: Fraction(n, total) for j, n in zip(columns, numbers, strict=True)}
-
-    def weights(self) -> Any:
-        """Return the rows as integer weights: sparse, or a dense object array if too big for it."""
-        size = (len(self.denominators), self.width)
-        if self.numerators.dtype != object:
-            return sp.csr_array((self.numerators, self.indices, self.indptr), shape=size)
-        dense = np.zeros(size, dtype=object)
-        dense[np.repeat(np.arange(size[0]), np.diff(self.indptr)), self.indices] = self.numerators
-        return dense
 
     def take(self, rows: Integers) -> ExactRows:
         """Return some of the rows."""

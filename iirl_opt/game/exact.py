@@ -19,6 +19,7 @@ from iirl_opt.checks import checked
 from iirl_opt.exact.chains import discounted_sums
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.exact.rows import ExactRows
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.mdp import GAME, MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import check_policy, rational_policy
@@ -200,7 +201,7 @@ def exact_optimum(
 def _iterate(rows: ExactRows, reward: Exact, discount: Fraction) -> tuple[Exact, Exact]:
     """Return optimal values (S,) and gaps (S, n) of a problem of rows ``s·n + b``."""
     states, n = np.arange(len(reward)), reward.shape[1]
-    near = MDP(rows.weights(), discount)
+    near = MDP(RowBlocks.of(rows), discount)
     choices = modified_policy_iteration(near, as_reals(reward)).q.argmax(axis=1)
     while True:
         values = discounted_sums(rows.take(states * n + choices), discount, reward[states, choices])

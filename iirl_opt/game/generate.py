@@ -14,8 +14,9 @@ both bounds hold exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 from typing import Any
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fraction
+from iirl_opt.game.entries import BLOCK, Part, RowBlocks
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["random_game"]
@@ -36,7 +38,6 @@ Integers = NDArray[np.int64]
 ROW_TOTAL = 10**5
 SHARE_STEPS = 1000  # a share is rounded down by less than one part in this
 LARGEST_TOTAL = 2**60  # of a row; L1 distances, up to twice as large, still fit into int64
-BLOCK = 2**21  # dense entries drawn at a time
 
 
 @checked(
@@ -111,28 +112,28 @@ def random_game(
         concentration = 1 / n_states if successors is None else 1.0
     random = np.random.default_rng(rng)
     if successors is None:
-        weights = _dirichlet_rows(random, prod(shape), n_states, concentration)
+        drawn: Iterator[sp.csr_array] = _dirichlet_rows(random, shape, concentration)
     else:
         whole(1, min(n_states, ROW_TOTAL))("successors", successors)
-        weights = _sparse_rows(random, prod(shape), n_states, successors, concentration)
-    reward = np.round(random.beta(0.5, 0.7, n_states), 6)
+        drawn = _sparse_rows(random, shape, successors, concentration)
     start = np.ones(n_states, dtype=np.int64)
+    restarting: Iterator[Part] = iter(())
     if restart:
         start[1:] = 0
-        n_choices = prod(shape[1:])
-        uniform = sp.csr_array(np.ones((n_choices, n_states), dtype=np.int64))
-        weights = sp.vstack([uniform, weights[n_choices:]], format="csr")
+        drawn = chain([next(drawn)[prod(shape[1:]) :]], drawn)
+        restarting = _uniform_rows(shape)
     for axis, (name, bound) in enumerate(bounds.items(), start=1):
         if bound is not None:
-            weights = _bounded(weights, shape, axis, bound, name)
+            drawn = _bounded(drawn, shape[1:], axis, bound, name)
+    rows = ((part.indptr, part.indices, part.data) for part in drawn if part.shape[0])
     game = TwoAgentMDP(
-        weights,
+        RowBlocks((prod(shape), n_states), chain(restarting, rows)),
         discount,
         start,
         leader_actions=n_leader_actions,
         follower_actions=n_follower_actions,
     )
-    return game, reward
+    return game, np.round(random.beta(0.5, 0.7, n_states), 6)
 
 
 def _bound(name: str, bound: Any) -> Fraction | None:
@@ -148,31 +149,56 @@ def _bound(name: str, bound: Any) -> Fraction | None:
 
 
 def _dirichlet_rows(
-    rng: np.random.Generator, n_rows: int, n_states: int, concentration: float
-) -> sp.csr_array:
-    """Draw rows over all states, shape (n_rows, S); in blocks, since few entries survive."""
+    rng: np.random.Generator, shape: tuple[int, int, int], concentration: float
+) -> Iterator[sp.csr_array]:
+    """Draw rows over all states, those of some states at a time, since few entries survive."""
+    n_states, n_choices = shape[0], prod(shape[1:])
     alpha = np.full(n_states, concentration)
-    size = max(1, BLOCK // n_states)
-    blocks = [
-        sp.csr_array(_rounded(rng.dirichlet(alpha, min(size, n_rows - first)), ROW_TOTAL))
-        for first in range(0, n_rows, size)
-    ]
-    return sp.vstack(blocks, format="csr")
+    for states in _portions(n_states, n_choices * n_states):
+        shares = rng.dirichlet(alpha, states * n_choices)
+        yield sp.csr_array(_rounded(shares, ROW_TOTAL))
 
 
 def _sparse_rows(
-    rng: np.random.Generator, n_rows: int, n_states: int, successors: int, concentration: float
-) -> sp.csr_array:
-    """Draw rows over `successors` distinct states each, shape (n_rows, S) (Floyd's sampling)."""
-    columns = np.empty((n_rows, successors), dtype=np.int64)
+    rng: np.random.Generator, shape: tuple[int, int, int], successors: int, concentration: float
+) -> Iterator[sp.csr_array]:
+    """Draw rows over `successors` distinct states each, those of some states at a time.
+
+    All next states are drawn before the first probability (Floyd's sampling).
+    """
+    n_states, n_choices = shape[0], prod(shape[1:])
+    columns = np.empty((n_states * n_choices, successors), dtype=np.int32)
     for j, last in enumerate(range(n_states - successors, n_states)):
-        drawn = rng.integers(last + 1, size=n_rows)
-        known = (columns[:, :j] == drawn[:, None]).any(axis=1)
-        columns[:, j] = np.where(known, last, drawn)
-    shares = rng.dirichlet(np.full(successors, concentration), n_rows)
-    weights = 1 + _rounded(shares, ROW_TOTAL - successors)
-    indptr = np.arange(n_rows + 1) * successors
-    return sp.csr_array((weights.ravel(), columns.ravel(), indptr), shape=(n_rows, n_states))
+        for first in range(0, len(columns), BLOCK):
+            rows = columns[first : first + BLOCK]
+            drawn = rng.integers(last + 1, size=len(rows))
+            for earlier in rows.T[:j]:
+                drawn[earlier == drawn] = last
+            rows[:, j] = drawn
+    alpha, first = np.full(successors, concentration), 0
+    for states in _portions(n_states, n_choices * successors):
+        n_rows = states * n_choices
+        shares = rng.dirichlet(alpha, n_rows)
+        weights = 1 + _rounded(shares, ROW_TOTAL - successors)
+        heads = columns[first : first + n_rows].ravel()
+        indptr = np.arange(n_rows + 1) * successors
+        yield sp.csr_array((weights.ravel(), heads, indptr), shape=(n_rows, n_states))
+        first += n_rows
+
+
+def _uniform_rows(shape: tuple[int, int, int]) -> Iterator[Part]:
+    """Return the rows of a state that leads to every state alike."""
+    n_states = shape[0]
+    for rows in _portions(prod(shape[1:]), n_states):
+        columns = np.tile(np.arange(n_states), rows)
+        yield np.arange(rows + 1) * n_states, columns, np.ones(columns.size, dtype=np.int64)
+
+
+def _portions(n: int, entries: int) -> Iterator[int]:
+    """Return how many of n things are taken at a time, where one has so many entries."""
+    size = max(1, BLOCK // entries)
+    for first in range(0, n, size):
+        yield min(size, n - first)
 
 
 def _rounded(rows: Array, total: int) -> Integers:
@@ -186,9 +212,18 @@ def _rounded(rows: Array, total: int) -> Integers:
 
 
 def _bounded(
+    drawn: Iterator[sp.csr_array], choices: tuple[int, int], axis: int, bound: Fraction, name: str
+) -> Iterator[sp.csr_array]:
+    """Return weights in which the agent of `axis` has at most the influence `bound`."""
+    for weights in drawn:
+        states = weights.shape[0] // prod(choices)
+        yield _mixed(weights, (states, *choices), axis, bound, name) if states else weights
+
+
+def _mixed(
     weights: sp.csr_array, shape: tuple[int, int, int], axis: int, bound: Fraction, name: str
 ) -> sp.csr_array:
-    """Return weights in which the agent of `axis` has at most the influence `bound`.
+    """Return the rows of some states, mixed until the agent of `axis` meets the bound.
 
     All rows of a state share one total. Where the share kept is kept / whole, the new row is
     ``n·kept·row + (whole − kept)·(sum over the agent's n actions)``, of total n·whole·total.

@@ -32,6 +32,7 @@ from iirl_opt.checks import FLAG, LABELS, checked
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.exact.rows import ExactRows
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -311,4 +312,4 @@ def _row_weights(
         numerators[span] = [int(p * totals[i]) for p in row]
     if max(totals) <= LARGEST:
         numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
-    return ExactRows(indptr, column, numerators, totals, n_states).weights()
+    return RowBlocks.of(ExactRows(indptr, column, numerators, totals, n_states))

@@ -9,15 +9,16 @@ distribution of the next state. It may be given
 * as `fractions.Fraction` in an object array, whose rows must sum to one exactly, or within 1e-9 of
   one where floats stand among them.
 
-So every kernel has exact numbers, a `Rational`, and the float matrix is their image up to rounding
-(of a float kernel they are made when they are asked for).
+So every kernel has exact numbers, a `Rational`, and the float matrix is their image up to rounding.
+How the entries are read, and what is kept of them, says `iirl_opt.game.entries`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -33,15 +34,20 @@ from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.labels import Labels
 
 __all__ = [
+    "EPS",
+    "LARGEST",
+    "SUM_TOLERANCE",
     "Matrix",
+    "Place",
     "Rational",
+    "are_whole",
+    "exact_or_none",
     "fill_missing",
     "fingerprint",
     "is_sparse",
     "kernel_array",
     "kernel_shape",
     "read_distribution",
-    "read_kernel",
 ]
 
 # A `scipy.sparse.csr_array` or a dense array: what the two share (``@``, row indexing, sums) is all
@@ -66,6 +72,21 @@ class Rational:
     rows: ExactRows
     discount: Fraction
     start: tuple[Fraction, ...]
+
+
+def are_whole(numbers: NDArray[Any]) -> bool:
+    """Return whether all numbers are of integer types, that is, weights."""
+    if numbers.dtype == object:
+        return all(isinstance(x, int | np.integer) for x in numbers)
+    return numbers.dtype.kind in "biu"
+
+
+def exact_or_none(number: Any) -> Fraction | None:
+    """Return a number as a Fraction, or None for what is no finite number."""
+    try:
+        return as_fraction(number)
+    except UNREADABLE:
+        return None
 
 
 def kernel_array(kernel: Any) -> Any:
@@ -160,12 +181,13 @@ def fill_missing(
 
 
 def read_distribution(
-    weights: Any, n: int, *, name: str, labels: Sequence[object]
+    weights: Any, n: int, *, name: str, labels: Sequence[object], rational: bool
 ) -> tuple[NDArray[np.float64], tuple[Fraction, ...]]:
     """Return a distribution over n states as floats and as Fractions.
 
     `weights` is None or ``"uniform"``, a mapping from labels, or an array of shape (n,) of floats
-    (within 1e-9 of one), integer weights or Fractions.
+    (within 1e-9 of one), integer weights or Fractions. Where all is `rational`, the floats are the
+    image of the Fractions; else what sums to one up to rounding is left, as in kernels.
     """
     if weights is None or (isinstance(weights, str) and weights == "uniform"):
         return np.full(n, 1.0 / n), (Fraction(1, n),) * n
@@ -175,201 +197,20 @@ def read_distribution(
         raise InvalidGame(name, "is ragged", f"shape ({n},)", weights) from None
     if array.shape != (n,):
         raise InvalidGame(name, f"has shape {array.shape}", f"({n},)", array.shape)
-    numbers = []
-    for s, x in enumerate(array.tolist()):
-        p = _exact(x)
-        if p is None or p < 0:
-            raise InvalidGame(f"{name}[s={labels[s]!r}]", f"is {x}", "0 ≤ p ≤ 1", x)
-        numbers.append(p)
-    total = sum(numbers, Fraction(0))
-    if not (_whole(array) and total > 0) and abs(total - 1) > SUM_TOLERANCE:
+    # A start says few different things of many states: each is read, and kept, once.
+    given, numbers = array.tolist(), dict[Any, Fraction]()
+    for s, x in enumerate(given):
+        if not isinstance(x, Hashable) or x not in numbers:
+            p = exact_or_none(x)
+            if p is None or p < 0:
+                raise InvalidGame(f"{name}[s={labels[s]!r}]", f"is {x}", "0 ≤ p ≤ 1", x)
+            numbers[x] = p
+    total = sum((numbers[x] * times for x, times in Counter(given).items()), Fraction(0))
+    if not (are_whole(array) and total > 0) and abs(total - 1) > SUM_TOLERANCE:
         raise InvalidGame(
             name, f"sums to {float(total):.12g}", f"1 ± {SUM_TOLERANCE:g}", float(total)
         )
-    fractions = tuple(p / total for p in numbers)
-    # As in kernels, what sums to one up to rounding is left.
-    floats = [float(p) for p in (numbers if abs(total - 1) <= n * EPS else fractions)]
-    return np.array(floats), fractions
-
-
-def read_kernel(
-    kernel: Any, shape: tuple[int, ...], place: Place
-) -> tuple[Matrix, ExactRows | None]:
-    """Return the canonical matrix of a kernel and its exact parts.
-
-    Parameters
-    ----------
-    kernel : see the module; of shape (S·n, S).
-    shape : (S, choices…, S).
-    place : names an entry or a row in the caller's labels: ``place(s, a, b[, s'])``.
-
-    Returns
-    -------
-    matrix : float, (S·n, S); CSR where that takes less memory, else dense.
-    exact : the same numbers as integers, or None for a float kernel whose rows were divided by
-        nothing, so that `ExactRows.of_weights` of the matrix makes them.
-
-    **Cost** arithmetic, linear in the entries given.
-    """
-    n_rows, n_states = math.prod(shape[:-1]), shape[-1]
-    if is_sparse(kernel):
-        if kernel.dtype.kind in "biu":  # else sums of doubled entries overflow a narrow type
-            kernel = kernel.astype(np.uint64 if kernel.dtype.kind == "u" else np.int64)
-        csr: Any = sp.csr_array(kernel, copy=True)
-        try:
-            csr.check_format()  # scipy itself reads and writes wherever an index points
-        except ValueError as problem:
-            raise InvalidGame(
-                "P", f"is no sparse array ({problem})", "indices in it", kernel
-            ) from None
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-        given = _Entries(csr.indptr, csr.indices, csr.data, shape, place)
-    else:
-        rows, columns = np.nonzero(kernel != 0)
-        pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
-        given = _Entries(pointers, columns, kernel[rows, columns], shape, place)
-    exact: ExactRows | None
-    if given.data.dtype.kind == "f":
-        exact, data = given.floats()
-    else:
-        exact = given.weights() if _whole(given.data) else given.fractions()
-        data = _quotients(exact.numerators, np.repeat(exact.denominators, given.spans))
-    index = sp.get_index_dtype(maxval=max(data.size, n_states))
-    parts = (data, given.indices.astype(index), given.indptr.astype(index))
-    return _compact(sp.csr_array(parts, shape=(n_rows, n_states))), exact
-
-
-@dataclass(frozen=True)
-class _Entries:
-    """The nonzero entries of a kernel as they were given, in the layout of a CSR matrix."""
-
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    data: NDArray[Any]
-    shape: tuple[int, ...]
-    place: Place
-
-    @property
-    def spans(self) -> NDArray[np.int64]:
-        """The number of entries of each row."""
-        return np.diff(self.indptr)
-
-    @property
-    def row_of(self) -> NDArray[np.int64]:
-        """The row of each entry."""
-        return np.repeat(np.arange(self.spans.size), self.spans)
-
-    def check(self, bad: NDArray[np.bool_], allowed: str) -> None:
-        """Raise for the first bad entry."""
-        if bad.any():
-            entry = int(np.argmax(bad))
-            where = np.unravel_index(self.row_of[entry], self.shape[:-1])
-            at = self.place(*map(int, where), int(self.indices[entry]))
-            raise InvalidGame(at, f"is {self.data[entry]}", allowed, self.data[entry])
-
-    def check_sums(self, bad: NDArray[np.bool_], sums: NDArray[Any], allowed: str) -> None:
-        """Raise for the first row with a bad sum."""
-        if bad.any():
-            row = int(np.argmax(bad))
-            total = f"{sums[row]:.12g}" if sums.dtype == float else f"{sums[row]}"
-            where = self.place(*map(int, np.unravel_index(row, self.shape[:-1])))
-            raise InvalidGame(where, f"sums to {total}", allowed, sums[row])
-
-    def sums(self, data: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of each row, zero for an empty one."""
-        if data.dtype == object:
-            return np.array([sum(data[i:j]) for i, j in pairwise(self.indptr)], dtype=object)
-        if data.dtype.kind == "f":
-            return np.bincount(self.row_of, data, self.spans.size)
-        return np.diff(np.concatenate([[0], np.cumsum(data)])[self.indptr])
-
-    def weights(self) -> ExactRows:
-        """Return integer weights as rational rows in lowest terms."""
-        self.check(self.data < 0, "weights ≥ 0")
-        fit = self.data.dtype != object and self.sums(self.data.astype(float)).max() <= LARGEST
-        data = self.data.astype(np.int64) if fit else _integers(self.data)
-        totals = self.sums(data)
-        self.check_sums(totals == 0, totals, "a positive total weight")
-        common = np.gcd.reduceat(data, self.indptr[:-1])
-        return self.rational(data // np.repeat(common, self.spans), totals // common)
-
-    def fractions(self) -> ExactRows:
-        """Return rational numbers as rational rows in lowest terms.
-
-        With floats among them the rows may be off one by rounding, and are divided by their sums.
-        """
-        numbers = np.array([_exact(x) for x in self.data], dtype=object)
-        rounded = any(isinstance(x, float | np.floating) for x in self.data)
-        slack = Fraction(SUM_TOLERANCE) if rounded else Fraction(0)
-        self.check(np.array([x is None or x < -slack for x in numbers], dtype=bool), "0 ≤ p ≤ 1")
-        numbers = np.where(numbers < 0, Fraction(0), numbers)  # type: ignore[call-overload]
-        sums = self.sums(numbers)
-        allowed = f"1 ± {SUM_TOLERANCE:g}" if rounded else "1 exactly, for Fractions"
-        self.check_sums(np.abs(sums - 1) > slack, sums, allowed)
-        numbers = numbers / np.repeat(sums, self.spans)
-        below = np.array([x.denominator for x in numbers], dtype=object)
-        totals = np.lcm.reduceat(below, self.indptr[:-1])
-        return self.rational(_integers(numbers * np.repeat(totals, self.spans)), totals)
-
-    def floats(self) -> tuple[ExactRows | None, NDArray[np.float64]]:
-        """Return floats whose rows sum to one, and their exact numbers where rows were divided.
-
-        A sum within rounding of one is left, so reading a kernel again changes nothing.
-        """
-        data = self.data.astype(float)
-        self.check(~np.isfinite(data) | (data < -SUM_TOLERANCE), "0 ≤ p ≤ 1")
-        data = np.maximum(data, 0.0)
-        sums = self.sums(data)
-        self.check_sums(np.abs(sums - 1.0) > SUM_TOLERANCE, sums, f"1 ± {SUM_TOLERANCE:g}")
-        rounding = EPS * np.bincount(self.row_of, data > 0, self.spans.size)
-        off = np.abs(sums - 1.0) > rounding
-        if not off.any():
-            return None, data
-        size = (self.spans.size, self.shape[-1])
-        weights = sp.csr_array((data, self.indices, self.indptr), shape=size)
-        exact = ExactRows.of_weights(weights)
-        return exact, np.asarray(data / np.repeat(np.where(off, sums, 1.0), self.spans))
-
-    def rational(self, numerators: NDArray[Any], totals: NDArray[Any]) -> ExactRows:
-        """Return rational rows, as int64 where all numbers fit."""
-        if totals.max() <= LARGEST:
-            numerators, totals = numerators.astype(np.int64), totals.astype(np.int64)
-        pointers, columns = self.indptr.astype(np.int64), self.indices.astype(np.int64)
-        return ExactRows(pointers, columns, numerators, totals, self.shape[-1])
-
-
-def _exact(number: Any) -> Fraction | None:
-    """Return a number as a Fraction, or None for what is no finite number."""
-    try:
-        return as_fraction(number)
-    except UNREADABLE:
-        return None
-
-
-def _whole(array: NDArray[Any]) -> bool:
-    """Return whether all numbers are of integer types, that is, weights."""
-    if array.dtype == object:
-        return all(isinstance(x, int | np.integer) for x in array)
-    return array.dtype.kind in "biu"
-
-
-def _integers(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as Python's integers, which have no bound."""
-    return np.array([int(x) for x in numbers], dtype=object)
-
-
-def _quotients(numerators: NDArray[Any], denominators: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the floats nearest to quotients of integers."""
-    if denominators.dtype == object or denominators.max() > 2**53:
-        # NumPy would round such integers to floats first; Python divides them correctly.
-        numerators, denominators = numerators.astype(object), denominators.astype(object)
-    return np.asarray(numerators / denominators, dtype=float)
-
-
-def _compact(csr: Matrix) -> Matrix:
-    """Return the matrix in the form that takes less memory."""
-    csr.eliminate_zeros()
-    csr.sort_indices()
-    sparse_bytes = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
-    return csr.toarray() if sparse_bytes >= 8 * csr.shape[0] * csr.shape[1] else csr
+    fractions = {x: p / total for x, p in numbers.items()}
+    image = numbers if not rational and abs(total - 1) <= n * EPS else fractions
+    floats = {x: float(p) for x, p in image.items()}
+    return np.array([floats[x] for x in given]), tuple(fractions[x] for x in given)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import MAPPING, Rule, checked, is_a
 from iirl_opt.errors import InvalidGame
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.model import FiniteModel
@@ -146,7 +147,7 @@ class TwoAgentMDP(FiniteModel):
     def single_agent(cls, mdp: MDP) -> TwoAgentMDP:
         """Return an MDP as the game whose leader has one action and no influence."""
         return cls(
-            mdp.rational.rows.weights() if mdp.is_rational else mdp.matrix,
+            RowBlocks.of(mdp.rational.rows) if mdp.is_rational else mdp.matrix,
             mdp.exact_discount,
             np.array(mdp.exact_start, dtype=object),
             states=mdp.states,
@@ -275,7 +276,7 @@ def _trusted(
             "_labels": (game.states, actions),
             "exact_discount": game.exact_discount,
             "exact_start": game.exact_start,
-            "_rows": None,
+            "_exact": None,
             "_origin": (game, pi1),
         }
     )

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.checks import LABELS
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows
+from iirl_opt.game.entries import Exact, RowBlocks, read_kernel, rows_of
 from iirl_opt.game.kernel import (
     Matrix,
     Rational,
@@ -29,7 +29,6 @@ from iirl_opt.game.kernel import (
     kernel_array,
     kernel_shape,
     read_distribution,
-    read_kernel,
 )
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.policy import rational_policy
@@ -52,7 +51,7 @@ class FiniteModel:
     _labels: tuple[Labels, ...]
     exact_discount: Fraction
     exact_start: tuple[Fraction, ...]
-    _rows: ExactRows | None
+    _exact: Exact
     # The game and the commitment that this MDP comes from, if it does.
     _origin: tuple[FiniteModel, Array | None] | None
 
@@ -65,7 +64,7 @@ class FiniteModel:
         actions: dict[str, Iterable[Any] | int | None],
         fallback: dict[str, Any],
     ) -> None:
-        kernel = kernel_array(kernel)
+        kernel = kernel if isinstance(kernel, RowBlocks) else kernel_array(kernel)
         named = {
             kind: _labels_or_number(f"{kind}s".replace(" ", "_"), names)
             for kind, names in {"state": states, **actions}.items()
@@ -86,7 +85,8 @@ class FiniteModel:
             names = zip((*self.axes, "s'"), (*labels, labels[0]), at, strict=False)
             return f"P[{', '.join(f'{axis}={known[i]!r}' for axis, known, i in names)}]"
 
-        kernel = kernel.reshape(math.prod(shape), shape[0])
+        if kernel.ndim > 2:
+            kernel = kernel.reshape(math.prod(shape), shape[0])
         kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
         matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
         number = _check_discount(discount)
@@ -100,7 +100,7 @@ class FiniteModel:
                 "is_rational": exact is not None,
                 "_labels": tuple(labels),
                 "exact_discount": number,
-                "_rows": exact,
+                "_exact": exact,
                 "_origin": None,
             }
         )
@@ -112,8 +112,6 @@ class FiniteModel:
         parts = (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
         for array in (*parts, self.start):
             array.flags.writeable = False
-        if self._rows is not None:
-            self._rows.freeze()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is read-only: {name!r} cannot be set")
@@ -150,21 +148,23 @@ class FiniteModel:
     def rational(self) -> Rational:
         """The exact numbers of the model, of which the float arrays are the image.
 
-        Of a float kernel they are made at the first call: each entry, the dyadic rational that it
-        is, over the exact sum of its row. **Cost** arithmetic on Python's integers, linear in the
-        transitions.
+        They are made at the first call; of a float kernel each entry, the dyadic rational that it
+        is, over the exact sum of its row. **Cost** arithmetic, linear in the transitions: on
+        Python's integers for a float kernel.
         """
-        every = np.arange(self.n_states * self.n_choices)
-        rows = self.exact_rows(every) if self._rows is None else self._rows
+        if self._origin is None:
+            rows = rows_of(self.matrix, self._exact)
+        else:
+            rows = self.exact_rows(np.arange(self.n_states * self.n_choices))
         rows.freeze()
         return Rational(rows, self.exact_discount, self.exact_start)
 
     def exact_rows(self, rows: NDArray[Any]) -> ExactRows:
         """Return some rows ``s·n + choice`` of the kernel in exact numbers."""
-        if self._rows is not None:
-            return self._rows.take(rows)
+        if "rational" in vars(self):
+            return self.rational.rows.take(rows)
         if self._origin is None:
-            return ExactRows.of_weights(sp.csr_array(self.matrix[rows]))
+            return rows_of(self.matrix, self._exact, rows)
         game, pi1 = self._origin
         if pi1 is None:
             return game.exact_rows(rows)
@@ -223,8 +223,10 @@ def _read_start(start: Any, states: Labels, rational: bool) -> dict[str, Any]:
         for name, weight in start.items():
             weights[states.index(name)] = weight
         start = weights
-    floats, exact = read_distribution(start, len(states), name="start", labels=states)
-    return {"start": np.array(exact, dtype=float) if rational else floats, "exact_start": exact}
+    floats, exact = read_distribution(
+        start, len(states), name="start", labels=states, rational=rational
+    )
+    return {"start": floats, "exact_start": exact}
 
 
 def _check_discount(discount: Any) -> Fraction:

@@ -5,15 +5,15 @@ Where prizes vanish, a state is a cell in a *layer*: the set of prizes that are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.entries import BLOCK, Part, RowBlocks
 from iirl_opt.game.grid_text import DIRECTIONS
 
 __all__ = ["following_layers", "neighbours_of", "prize_layers", "row_weights"]
@@ -61,21 +61,29 @@ def neighbours_of(cells: Integers, free: NDArray[np.bool_]) -> Integers:
 
 def row_weights(
     neighbours: Integers, opened: Sequence[str], slip: Fraction, following: Integers
-) -> sp.csr_array:
+) -> RowBlocks:
     """Return the integer weights of all rows, 4 · (denominator of the slip) in each."""
     n_layers, n = following.shape
+    n_rows = n_layers * n * len(opened) * len(DIRECTIONS)
+    return RowBlocks((n_rows, n_layers * n), _row_parts(neighbours, opened, slip, following))
+
+
+def _row_parts(
+    neighbours: Integers, opened: Sequence[str], slip: Fraction, following: Integers
+) -> Iterator[Part]:
+    """Return the rows of some cells of a layer at a time."""
     open_ = np.array([[d in names for d in DIRECTIONS] for names in opened])
-    move = np.where(open_, neighbours.T[:, None, :], np.arange(n)[:, None, None])
-    slipped = np.broadcast_to(neighbours.T[:, None, None, :], (*move.shape, 4))
-    targets = np.concatenate([move[..., None], slipped], axis=-1)
     p, q = slip.numerator, slip.denominator
     weights = np.array([4 * (q - p), p, p, p, p])
-    targets, weights = targets[..., weights > 0], weights[weights > 0]
-    columns = following[:, :, None, None, None] * n + targets
-    n_rows = columns.size // weights.size
-    indptr = np.arange(n_rows + 1) * weights.size
-    kernel = sp.csr_array(
-        (np.tile(weights, n_rows), columns.ravel(), indptr), shape=(n_rows, n_layers * n)
-    )
-    kernel.sum_duplicates()
-    return kernel
+    n = following.shape[1]
+    step = max(1, BLOCK // (open_.size * weights.size))
+    for layer in following:
+        for cells in np.split(np.arange(n), range(step, n, step)):
+            beside = neighbours.T[cells, None, :]
+            move = np.where(open_, beside, cells[:, None, None])
+            slipped = np.broadcast_to(beside[..., None, :], (*move.shape, 4))
+            targets = np.concatenate([move[..., None], slipped], axis=-1)[..., weights > 0]
+            columns = layer[cells, None, None, None] * n + targets
+            n_rows = move.size
+            indptr = np.arange(n_rows + 1) * targets.shape[-1]
+            yield indptr, columns.ravel(), np.tile(weights[weights > 0], n_rows)

@@ -12,6 +12,7 @@ from iirl_opt.checks import checked, refuse
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.classes import reachable
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.support import row_pointers, transitions
 
@@ -93,13 +94,15 @@ def prune(game: TwoAgentMDP) -> Pruned:
     if game.is_rational:
         row, column, numerators = transitions(game)
         inside = rows[row]
-        kernel = ExactRows(
-            row_pointers((np.cumsum(rows) - 1)[row[inside]], int(rows.sum())),
-            (np.cumsum(mask) - 1)[column[inside]],
-            numerators[inside],
-            game.rational.rows.denominators[rows],
-            kept.size,
-        ).weights()
+        kernel = RowBlocks.of(
+            ExactRows(
+                row_pointers((np.cumsum(rows) - 1)[row[inside]], int(rows.sum())),
+                (np.cumsum(mask) - 1)[column[inside]],
+                numerators[inside],
+                game.rational.rows.denominators[rows],
+                kept.size,
+            )
+        )
     smaller = TwoAgentMDP(
         kernel,
         game.exact_discount,

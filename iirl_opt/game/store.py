@@ -16,11 +16,14 @@ from iirl_opt.checks import PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.files import read_bytes, writing
+from iirl_opt.game.entries import RowBlocks
+from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
 __all__ = ["load_game", "save_game"]
 
 FORMAT, MOST_BYTES = 1, 2**32
+FLOATS = ("indptr", "indices", "data")
 LABELS = ("states", "leader_actions", "follower_actions")
 
 
@@ -33,29 +36,22 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
     InvalidArgument
         A label is no literal (text, number, tuple of those), so it could not be read back.
     """
-    csr: Any = sp.csr_array(game.matrix)
     arrays: dict[str, Any] = {
         "format": np.array(FORMAT),
         "shape": np.array(game.shape),
-        "discount": np.array(game.discount),
-        "start": game.start,
-        "indptr": csr.indptr,
-        "indices": csr.indices,
-        "data": csr.data,
         "exact_discount": np.array(str(game.exact_discount)),
         "exact_start": np.array([str(x) for x in game.exact_start]),
     }
     for name in LABELS:
         arrays[name] = np.array([_literal(name, label) for label in getattr(game, name)])
     if game.is_rational:
-        # Integers beyond 64 bits have no NumPy type, so all are written in decimal.
         rows = game.rational.rows
-        arrays |= {
-            "exact_indptr": rows.indptr,
-            "exact_indices": rows.indices,
-            "exact_numerators": np.array([str(n) for n in rows.numerators.tolist()]),
-            "exact_denominators": np.array([str(n) for n in rows.denominators.tolist()]),
-        }
+        arrays["exact_indptr"] = rows.indptr
+        for name in ("indices", "numerators", "denominators"):
+            arrays[f"exact_{name}"] = _written(getattr(rows, name))
+    else:
+        csr: Any = sp.csr_array(game.matrix)
+        arrays |= {name: getattr(csr, name) for name in FLOATS}
     with writing(path, ".npz") as part:
         np.savez_compressed(part, **arrays)
 
@@ -71,11 +67,12 @@ def load_game(path: str | Path) -> TwoAgentMDP:
     FileProblem
         The file is no saved game, or damaged, or of another format version.
     """
-    stored = BytesIO(read_bytes(path, MOST_BYTES))
+    content = BytesIO(read_bytes(path, MOST_BYTES))
     try:
-        with np.load(stored, allow_pickle=False) as file:
-            arrays = dict(file)
-        found = int(arrays["format"])
+        with content, np.load(content, allow_pickle=False) as file:
+            found = int(file["format"])
+            unread = FLOATS if "exact_indptr" in file else ()
+            arrays = {name: file[name] for name in file.files if name not in unread}
         if found == FORMAT:
             return _game(arrays)
     # On damaged bytes the readers of zip, deflate and npy raise whatever they come across.
@@ -87,23 +84,27 @@ def load_game(path: str | Path) -> TwoAgentMDP:
 
 
 def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
-    """Return the game that was written as arrays."""
+    """Return the game that was written as arrays, which are given up as they are read."""
     shape = tuple(int(n) for n in arrays["shape"])
+    kernel: Any
     if "exact_indptr" in arrays:
-        rows = ExactRows(
-            arrays["exact_indptr"],
-            arrays["exact_indices"],
-            _integers(arrays["exact_numerators"]),
-            _integers(arrays["exact_denominators"]),
-            shape[0],
+        kernel = RowBlocks.of(
+            ExactRows(
+                arrays.pop("exact_indptr"),
+                arrays.pop("exact_indices"),
+                _integers(arrays.pop("exact_numerators")),
+                _integers(arrays.pop("exact_denominators")),
+                shape[0],
+            )
         )
-        kernel: Any = rows.weights()
     else:
-        size = (math.prod(shape), shape[0])
-        kernel = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=size)
-    discount = Fraction(str(arrays["exact_discount"]))
-    start = np.array([Fraction(x) for x in arrays["exact_start"].tolist()], dtype=object)
-    names = {name: [ast.literal_eval(text) for text in arrays[name].tolist()] for name in LABELS}
+        indptr, indices, data = (arrays.pop(name) for name in FLOATS)
+        kernel = sp.csr_array((data, indices, indptr), shape=(math.prod(shape), shape[0]))
+    discount = Fraction(str(arrays.pop("exact_discount")))
+    given = arrays.pop("exact_start").tolist()
+    known = {text: Fraction(text) for text in set(given)}
+    start = np.array([known[text] for text in given], dtype=object)
+    names = {name: list(map(ast.literal_eval, arrays.pop(name).tolist())) for name in LABELS}
     return TwoAgentMDP(kernel, discount, start, **names)
 
 
@@ -118,6 +119,16 @@ def _literal(name: str, label: Any) -> str:
     return text
 
 
-def _integers(digits: Any) -> Any:
-    numbers = [int(text) for text in digits.tolist()]
-    return np.array(numbers, dtype=np.int64 if max(numbers) < 2**62 else object)
+def _written(numbers: Any) -> Any:
+    """Return integers in the narrowest type, or in decimal beyond 64 bits: NumPy has no type."""
+    if numbers.dtype == object:
+        return np.array([str(n) for n in numbers.tolist()])
+    return numbers.astype(np.min_scalar_type(-1 - int(numbers.max())))
+
+
+def _integers(written: Any) -> Any:
+    """Return the integers that were written, some day as decimals of any size."""
+    if written.dtype.kind == "i":
+        return written
+    numbers = [int(text) for text in written.tolist()]
+    return np.array(numbers, dtype=np.int64 if max(numbers) < LARGEST else object)

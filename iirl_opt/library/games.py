@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, InvalidValue, UnknownLabel
 from iirl_opt.formats.dpomdp.problem import DecPOMDP, read_dpomdp
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game
 from iirl_opt.game.labels import Labels
@@ -155,7 +156,7 @@ def _environment_game(
         )
     mdp = environment.mdp
     named = MDP(
-        mdp.rational.rows.weights() if mdp.is_rational else mdp.matrix,
+        RowBlocks.of(mdp.rational.rows) if mdp.is_rational else mdp.matrix,
         mdp.rational.discount,
         states=states,
         actions=("b1", "b2"),

@@ -18,6 +18,7 @@ from truth import is_true
 import iirl_opt as iirl
 from iirl_opt.certificate import Certificate
 from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.occupancy.proof import optimality
 from iirl_opt.rewards.inclusion_proof import class_inclusion
 from iirl_opt.verification import angle_bound
@@ -168,15 +169,19 @@ def test_what_cannot_be_read_is_no_certificate():
 
 def test_without_a_discount_the_strict_test_shows_nothing():
     env = iirl.strict_environment([0, 1, 1], "1/2", 0.1, rational=True)
-    myopic = iirl.TwoAgentMDP(env.game.rational.rows.weights(), 0, follower_actions=2)
+    myopic = iirl.TwoAgentMDP(RowBlocks.of(env.game.rational.rows), 0, follower_actions=2)
     with pytest.raises(InvalidArgument, match="the discount is positive"):
         angle_bound(myopic, [0, 1, 1])
 
 
 def test_a_certificate_says_whose_it_is():
     c = honest("violation", 0)
-    kernel = c.instance.rows.weights()
-    game = iirl.TwoAgentMDP(kernel, "4/5", leader_actions=2)
+
+    def with_rows_of_c(discount="4/5", **labels):
+        rows = RowBlocks.of(c.instance.rows)
+        return iirl.TwoAgentMDP(rows, discount, leader_actions=2, **labels)
+
+    game = with_rows_of_c()
     seen = iirl.observe(game, c.pi1, c.pi2)
     assert c.matches(game)
     assert c.matches(game, reward=c.reward, observations=[seen])
@@ -184,7 +189,7 @@ def test_a_certificate_says_whose_it_is():
     other_answer = iirl.observe(game, c.pi1, np.asarray(c.pi2)[:, ::-1])
     assert not c.matches(game, observations=[other_answer])
     assert not c.matches(game, observations=[seen, seen])
-    named = iirl.TwoAgentMDP(kernel, "4/5", leader_actions=2, states=["x", "y", "z"])
+    named = with_rows_of_c(states=["x", "y", "z"])
     assert c.matches(named).differences == ("the labels of the states are others",)
-    assert not c.matches(iirl.TwoAgentMDP(kernel, "3/5", leader_actions=2))
+    assert not c.matches(with_rows_of_c("3/5"))
     assert not honest("infeasibility", 0).matches(game, reward=c.reward)

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 import iirl_opt
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy, InvalidReward, UnknownLabel
 from iirl_opt.game.classes import absorbing_states, communicating_classes, dead_ends, reachable
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.graph import from_networkx, to_networkx
 from iirl_opt.game.grid import grid_game
@@ -497,7 +498,7 @@ def test_pruning_drops_what_cannot_occur_and_extends_with_a_filling():
 @pytest.mark.parametrize("exact", [True, False])
 def test_sparse_games_are_pruned_too(exact):
     game, _ = random_game(80, 2, 2, 3, successors=1, restart=False)
-    kernel = game.rational.rows.weights() if exact else game.matrix
+    kernel = RowBlocks.of(game.rational.rows) if exact else game.matrix
     game = TwoAgentMDP(kernel, "9/10", {79: 1}, leader_actions=2)
     pruned = prune(game)
     assert is_sparse(game.matrix)

@@ -15,6 +15,7 @@ from instances import games, kernel_of
 
 from iirl_opt.errors import InvalidGame, InvalidPolicy, UnknownLabel
 from iirl_opt.exact.numbers import as_fraction
+from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 
@@ -463,7 +464,9 @@ def test_rational_rows_are_the_numbers_given(weights):
     images = np.vectorize(float, otypes=[float])(fractions(weights))
     assert game.kernel.tobytes() == images.tobytes()
     assert game.start.tolist() == [float(p) for p in game.rational.start]
-    again = TwoAgentMDP(game.rational.rows.weights(), "1/3", leader_actions=game.n_leader_actions)
+    again = TwoAgentMDP(
+        RowBlocks.of(game.rational.rows), "1/3", leader_actions=game.n_leader_actions
+    )
     assert exact_rows(again) == exact_rows(game)
     assert again.kernel.tobytes() == game.kernel.tobytes()
 
@@ -628,7 +631,7 @@ def test_the_fingerprint_sees_numbers_and_not_their_storage():
     game = TwoAgentMDP(weights, 0.9)
     mdp = game.follower_mdp(np.full((30, 2), 0.5))  # a sparse product, whose columns are unsorted
     assert MDP(sp.csr_array(mdp.matrix), 0.9) == MDP(mdp.kernel, 0.9)
-    assert MDP(mdp.rational.rows.weights(), 0.9) == mdp
+    assert MDP(RowBlocks.of(mdp.rational.rows), 0.9) == mdp
     pure = np.eye(2)[rng.integers(2, size=30)]
     first = np.einsum("sa,sabt->sbt", pure.astype(int), weights)
     assert game.follower_mdp(pure) == MDP(first, 0.9)
