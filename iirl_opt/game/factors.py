@@ -38,7 +38,7 @@ Array = NDArray[np.float64]
 UNIT = float(np.finfo(float).eps) / 2
 
 # Up to so many states a dense factorisation is the cheapest way.
-DENSE_STATES = 128
+DENSE_STATES = 256
 
 # A Krylov method stops at this share of the right side; it is not begun for fewer steps.
 SHARE, FEWEST = 1e-8, 32

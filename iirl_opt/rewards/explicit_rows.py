@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
-from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.factors import DENSE_STATES
+from iirl_opt.game.kernel import Matrix, is_sparse
 
 __all__ = ["Block", "DistinctRows", "equal_rows", "first_of_equals", "row_keys"]
 
@@ -70,7 +72,13 @@ class Block:
     @cached_property
     def _explicit(self) -> tuple[Array, Array]:
         dense = np.ascontiguousarray(self.lifted.toarray().T)
-        rows = np.ascontiguousarray(self.splu.solve(dense, trans="T").T)
+        if len(dense) <= DENSE_STATES:
+            flow: Any = self.flow.toarray() if is_sparse(self.flow) else self.flow
+            factors = lu_factor(flow, check_finite=False)
+            rows = np.asarray(lu_solve(factors, dense, trans=1, check_finite=False)).T
+        else:
+            rows = self.splu.solve(dense, trans="T").T
+        rows = np.ascontiguousarray(rows)
         size = np.abs(rows).max(axis=1)
         rows /= size[:, None]
         return rows, size
