@@ -10,6 +10,9 @@ from hypothesis import given, strategies as st
 
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
 from iirl_opt.formats import read_dpomdp
+from iirl_opt.formats.dpomdp.declarations import read_header
+from iirl_opt.formats.dpomdp.statements import split_statements
+from iirl_opt.formats.dpomdp.tables import Tables
 from iirl_opt.game.mdp import TwoAgentMDP
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "problems"
@@ -712,6 +715,41 @@ def test_a_written_game_is_read_back_equal(tmp_path_factory, drawn):
         assert problem.reward_form == "sab and next state"
         expected = (game.kernel * reward).sum(axis=3)
         assert problem.reward == pytest.approx(expected, abs=1e-12)
+
+
+JOINTS = st.sampled_from(["*", "1", "open go", "open *", "* stay", "shut 0"])
+PLACES = st.sampled_from(["*", "hall", "goal", "1"])
+SEEN = st.sampled_from(["*", "* dark", "0 *", "1 light", "3"])
+ENTRIES = st.one_of(
+    st.tuples(st.just("T"), JOINTS, PLACES, PLACES, st.sampled_from(["0", "0.5", "1"])),
+    st.tuples(st.just("R"), JOINTS, PLACES, PLACES, SEEN, st.sampled_from(["0", "1", "-2.5"])),
+)
+
+
+def told(path, entries, gap):
+    """What a file says that has a gap before the last number of each statement."""
+    lines = [f"{' : '.join(words)} :{gap}{number}\n" for *words, number in entries]
+    path.write_text(HEADER + "".join(lines), encoding="utf-8")
+    header = read_header(path, split_statements(path))
+    tables = Tables(header)
+
+    def place(line):
+        return (line - FIRST) // (1 + gap.count("\n"))
+
+    try:
+        for statement in header.statements:
+            tables.write(statement)
+    except FileProblem as refused:
+        return refused.problem, place(refused.line)
+    probabilities = np.array(tables.probabilities)[tables.codes]
+    last = np.where(tables.written > 0, place(tables.written), -1)
+    return probabilities.tolist(), last.tolist(), tables.reward.tolist()
+
+
+@given(entries=st.lists(ENTRIES, max_size=30))
+def test_a_number_on_the_line_means_what_it_means_below_it(tmp_path_factory, entries):
+    path = tmp_path_factory.mktemp("lines") / "problem.dpomdp"
+    assert told(path, entries, " ") == told(path, entries, "\n")
 
 
 @given(drawn=files(), data=st.data())

@@ -6,7 +6,7 @@ are looked up in them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -145,15 +145,14 @@ class Header(NamedTuple):
     start: NDArray[Any]
     actions: Joint
     observations: Joint
-    statements: list[FileStatement]
+    statements: Iterator[FileStatement]
 
 
-def read_header(path: Path, statements: list[FileStatement]) -> Header:
+def read_header(path: Path, statements: Iterator[FileStatement]) -> Header:
     """Return the declarations, or complain of the first wrong one."""
-    following = iter(statements)
 
     def take(*allowed: str) -> FileStatement:
-        statement = next(following, None)
+        statement = next(statements, None)
         if statement is None:
             raise FileProblem(path, f"the file ends; allowed '{allowed[0]}:' next")
         if statement.key not in allowed:
@@ -182,9 +181,7 @@ def read_header(path: Path, statements: list[FileStatement]) -> Header:
     actions = Joint.declared(take("actions"), "action")
     check_size(line, i, "S²·A·B", states.size**2 * actions.size)
     observations = Joint.declared(take("observations"), "observation")
-    return Header(
-        discount, discount_at, values, states, start, actions, observations, list(following)
-    )
+    return Header(discount, discount_at, values, states, start, actions, observations, statements)
 
 
 def check_size(line: FileLine, i: int, what: str, entries: int) -> None:

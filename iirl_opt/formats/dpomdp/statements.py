@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,18 @@ MOST_BYTES = 2**28  # of a file
 NUMBER = re.compile(r"(?!.{100})[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileLine:
     """A line that says something: its fields are the words between its colons."""
 
     path: Path
     number: int
     text: str
-    fields: list[list[str]]
+
+    @cached_property
+    def fields(self) -> list[list[str]]:
+        """The words of each field."""
+        return [part.split() for part in self.text.split(":")]
 
     def problem(self, i: int, j: int, text: str) -> FileProblem:
         """Return the error at word j of field i, or at the end of the field or line without it."""
@@ -50,7 +55,7 @@ class FileStatement:
     @property
     def key(self) -> str:
         """What stands before the first colon."""
-        return " ".join(self.head.fields[0])
+        return " ".join(self.head.text.partition(":")[0].split())
 
     def places(self, field: int) -> list[tuple[FileLine, int]]:
         """Return (line, field) of all that stands from a field of the head on."""
@@ -108,21 +113,24 @@ class FileStatement:
         return np.array(found).reshape(shape), lines
 
 
-def split_statements(path: Path) -> list[FileStatement]:
-    """Split a file into statements; comments and blank lines are dropped."""
+def split_statements(path: Path) -> Iterator[FileStatement]:
+    """Split a file into statements, one at a time; comments and blank lines are dropped."""
     # Old files carry Latin-1 names in their comments: no reason to refuse them.
     text = read_text(path, MOST_BYTES, "utf-8-sig", "replace")
-    statements: list[FileStatement] = []
+    statement: FileStatement | None = None
     for number, raw in enumerate(text.split("\n"), start=1):
         said = raw.partition("#")[0]
-        line = FileLine(path, number, said, [part.split() for part in said.split(":")])
-        if len(line.fields) > 1:
-            statements.append(FileStatement(line, []))
-        elif line.fields[0] and not statements:
-            raise line.problem(0, 0, f"found {line.fields[0][0]!r}; allowed 'agents:'")
-        elif line.fields[0]:
-            statements[-1].body.append(line)
-    return statements
+        if ":" in said:
+            if statement is not None:
+                yield statement
+            statement = FileStatement(FileLine(path, number, said), [])
+        elif said and not said.isspace():
+            line = FileLine(path, number, said)
+            if statement is None:
+                raise line.problem(0, 0, f"found {line.fields[0][0]!r}; allowed 'agents:'")
+            statement.body.append(line)
+    if statement is not None:
+        yield statement
 
 
 def whole_number(word: str) -> int | None:

@@ -55,11 +55,18 @@ class Tables:
         self.written = np.zeros(shape, dtype=np.int64)  # the last line of each row, 0 for none
         self.probabilities = [Fraction(0)]
         self.code_of: dict[str, int] = {}
+        # What the fields of lines that write one number meant.
+        self.known: dict[str, list[dict[str, Any]]] = {
+            "T": [{} for _ in range(4)],
+            "R": [{} for _ in range(5)],
+        }
         self.reward = np.zeros((*shape, 1, 1))
         self.observed: FileProblem | None = None
 
     def write(self, statement: FileStatement) -> None:
         """Carry out one statement."""
+        if self._write_known(statement):
+            return
         if statement.key == "T":
             self._write_transitions(statement)
         elif statement.key == "R":
@@ -67,6 +74,31 @@ class Tables:
         elif statement.key != "O":
             found = f"found '{statement.key}:'"
             raise statement.head.problem(0, 0, f"{found}; allowed 'T:', 'O:' or 'R:'")
+
+    def _write_known(self, statement: FileStatement) -> bool:
+        """Write one number whose line has known fields alone, as most of a large file have."""
+        key, *fields = statement.head.text.split(":")
+        known = self.known.get(key.strip(), ())
+        if len(fields) != len(known) or statement.body:
+            return False
+        try:
+            joint, state, after, *rest = map(dict.__getitem__, known, fields)
+        except KeyError:
+            return False
+        if len(rest) == 1:
+            self.codes[state, joint, after] = rest[0]
+            self.written[state, joint] = statement.head.number
+            return True
+        # Where a known field tells entries apart, the reward does since it was met first.
+        seen, reward = rest
+        self.reward[state, joint, after, seen] = reward
+        return True
+
+    def _remember(self, statement: FileStatement, *meanings: Any) -> None:
+        """Keep what the fields of a line that writes one number meant."""
+        key, *fields = statement.head.text.split(":")
+        for known, field, meaning in zip(self.known[key.strip()], fields, meanings, strict=True):
+            known[field] = meaning
 
     def _write_transitions(self, statement: FileStatement) -> None:
         head, n = statement.head, self.states.size
@@ -88,6 +120,8 @@ class Tables:
             block, lines = statement.numbers(places + 1, shape, self._read_code)
         self.codes[state, joint, after] = block[:, None, :]
         self.written[state, joint] = np.array(lines)[:, None]
+        if places == 3 and not statement.body:
+            self._remember(statement, joint, state, after, block[0, 0])
 
     def _read_code(self, line: FileLine, i: int, j: int) -> int:
         word = line.fields[i][j]
@@ -125,6 +159,8 @@ class Tables:
                     problem = "found a reward that depends on the joint observation"
                     self.observed = head.problem(4, 0, f"{problem}; allowed one value for all")
         self.reward[state, joint, after, seen] = block
+        if places == 4 and not statement.body:
+            self._remember(statement, joint, state, after, seen, block[0, 0])
 
     def rewards(self) -> Array:
         """Return the reward of shape (S, A·B, S), or (S, A·B, 1) if no next state matters."""
