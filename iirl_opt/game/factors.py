@@ -6,9 +6,10 @@ A float evaluation ``V̂`` of a policy π comes with a bound: any E with
 
 bounds ``|V̂ − V_π|``, ρ being the residual ``r_π + γ P_π V̂ − V̂``, for the error is the discounted
 sum of residuals that π itself meets. So a penalty in a state that π never enters adds nothing. The
-bound holds whatever found V̂, so the cheapest way does: a Krylov method, which needs as many steps
-as the chain needs to mix, however near one γ is; and factors of ``I − γ P``, which chains fill in
-that mix fast. Steps are taken until they cost what factors are expected to.
+bound holds whatever found V̂, so the cheapest way does. Sweeps need as many as a chain needs to mix,
+however near one γ is; a Krylov method bears some slow modes; and factors of ``I − γ P`` are filled
+in by chains that mix fast. Sweeps end where they bring little, steps where they cost what factors
+are expected to.
 
 **Source** the bound is the componentwise one of a monotone contraction, e.g. Puterman (1994),
 theorem 6.2.2; BiCGSTAB is van der Vorst's (1992). I − γP is diagonally dominant by rows, so it is
@@ -42,6 +43,9 @@ DENSE_STATES = 256
 
 # A Krylov method stops at this share of the right side; it is not begun for fewer steps.
 SHARE, FEWEST = 1e-8, 32
+
+# Sweeps until one looks at what they bring, and the share that has to be left at most.
+BATCH, MIXING = 8, 1 / 16
 
 # All but e^-40 of a discounted sum is within 40/(1 − γ) terms.
 TERMS = 40
@@ -84,7 +88,7 @@ class Factors:
     chain: Matrix
     discount: float
     units: Array
-    _steps: int
+    _mixes: bool
     _direct: Callable[[Array], Array] | None
 
     def __init__(
@@ -92,9 +96,7 @@ class Factors:
     ) -> None:
         self.chain = chain.tocsr() if is_sparse(chain) else chain
         self.discount, self.units = discount, row_units(chain, rational, terms)
-        self._direct = None
-        affordable = int(self._dearness / (2 * self._sweep))
-        self._steps = affordable if affordable >= FEWEST else 0
+        self._direct, self._mixes = None, chain.shape[0] > DENSE_STATES
 
     def solve(self, right: Array, near: Array | None = None) -> Array:
         """Return the solution (S,) with residuals of the size of rounding, where floats reach it.
@@ -108,12 +110,15 @@ class Factors:
             better = found + self.approximate(off)
             rest, least = self._off(right, better)
             slow = not least <= excess / 2
+            if slow and not factored and min(least, excess) > 1:
+                # What is small beside a mistake is found anew: no correction is as small.
+                self._mixes, self._steps = False, 0
+                better = self.approximate(right)
+                rest, least = self._off(right, better)
             if least < excess:
                 found, off, excess = better, rest, least
             if slow and (factored or excess <= 1):
                 break
-            if slow:
-                self._steps = 0
         return found
 
     def _off(self, right: Array, found: Array) -> tuple[Array, float]:
@@ -129,17 +134,47 @@ class Factors:
 
     def approximate(self, right: Array, share: float = SHARE) -> Array:
         """Return a solution (S,) that is off by a share of the right side, or some digits only."""
-        found = self._stepped(right, share) if self._steps else None
-        if found is None:
-            self._direct = self._direct or self._factored()
-            found = np.asarray(self._direct(np.ascontiguousarray(right)))
-        return found
-
-    def _stepped(self, right: Array, share: float) -> Array | None:
-        """Return a solution by a Krylov method, or None where it costs more than it is worth."""
         # In a unit, a power of two, in which squares neither overflow nor vanish.
         unit = 2.0 ** min(int(np.frexp(np.abs(right).max())[1]), 1023)
-        found: Array = np.zeros(right.shape)
+        scaled, found = right / unit, np.zeros(right.shape)
+        if self._mixes:
+            found, self._mixes = self._mixed(scaled, share)
+        if not self._mixes:
+            stepped = self._stepped(scaled, found, share) if self._steps else None
+            if stepped is None:
+                self._direct = self._direct or self._factored()
+                stepped = self._direct(np.ascontiguousarray(scaled))
+            found = stepped
+        return np.asarray(unit * found)
+
+    def _mixed(self, right: Array, share: float) -> tuple[Array, bool]:
+        """Return a solution by sweeps in which the chain mixes, and whether it does so fast.
+
+        The middle of a residual is corrected for at once, as rows sum to one; what is left of it
+        then shrinks as fast as values from all states become alike.
+        """
+        found, rest = np.zeros(right.shape), right
+        size = most = float(np.abs(right).max())
+        while size > share * most:
+            before = size
+            for _ in range(BATCH):
+                middle = (float(rest.max()) + float(rest.min())) / 2
+                rest = rest - middle
+                found += rest + middle / (1 - self.discount)
+                rest = self.discount * (self.chain @ rest)
+            size = float(np.abs(rest).max())
+            if not size <= MIXING * before:
+                return found, False
+        return found, True
+
+    @cached_property
+    def _steps(self) -> int:
+        """How many steps of a Krylov method may be taken before factors are the cheaper way."""
+        affordable = int(self._dearness / (2 * self._sweep))
+        return affordable if affordable >= FEWEST else 0
+
+    def _stepped(self, right: Array, found: Array, share: float) -> Array | None:
+        """Return a solution by a Krylov method, or None where it costs more than it is worth."""
         failed, left = -1, self._steps
 
         def count(_: Array) -> None:
@@ -150,10 +185,10 @@ class Factors:
             while failed < 0 and 0 < self._steps <= left:
                 left = self._steps - 1
                 found, failed = bicgstab(
-                    self._system, right / unit, found, rtol=share, maxiter=left + 1, callback=count
+                    self._system, right, found, rtol=share, maxiter=left + 1, callback=count
                 )
         self._steps = 0 if failed or not np.isfinite(found).all() else max(self._steps, 0)
-        return np.asarray(unit * found) if self._steps else None
+        return np.asarray(found) if self._steps else None
 
     def _factored(self) -> Callable[[Array], Array]:
         """Return a solver by factors, or by sweeps where these are cheaper still."""
@@ -226,7 +261,7 @@ class Factors:
                     if (lacking >= -sizes).all():
                         return wide
                 if attempt == TRIES - 2:
-                    self._steps = 0
+                    self._mixes, self._steps = False, 0
                 error = error + self.approximate(lacking, grow)
             return np.minimum(sound, float(sizes.max()) / left * (1 + grow))
 

@@ -39,7 +39,7 @@ PATIENCE = 100
 
 # With the same greedy policy for so many steps, exact policy iteration takes over where it ends the
 # matter anyway: values may converge as slowly as γ does, on periodic chains.
-SETTLED = 50
+SETTLED = 2
 
 
 class Played(NamedTuple):
