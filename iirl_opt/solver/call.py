@@ -92,7 +92,7 @@ def call(program: Program, options: Mapping[str, Any], start: Start = None) -> S
         does: by the primal simplex method where the basis is feasible, else by the dual one.
     """
     highs = new_highs(options)
-    if highs.passModel(program.model()) == highspy.HighsStatus.kError:
+    if not program.pass_to(highs):
         return Said("kModelError")
     if isinstance(start, SimplexBasis):
         begin_at(highs, start, program)

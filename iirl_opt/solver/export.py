@@ -16,6 +16,7 @@ from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import writing
 from iirl_opt.solver.banner import swallow_banner
+from iirl_opt.solver.call import new_highs
 from iirl_opt.solver.compiled import compiled_data
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.rules import CONSTRAINTS, PROGRAM
@@ -51,20 +52,17 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     if "dims" not in data or "c" not in data:
         raise InvalidArgument("problem", "is no linear program", "an LP", problem)
     swallow_banner()
-    model = Program.of(data).model()
-    model.lp_.col_names_ = [
-        name
-        for v in data.get("variables") or data["param_prob"].variables
-        for name in _entry_names(v.name(), v.size)
-    ]
+    solver, program = new_highs({}), Program.of(data)
+    program.pass_to(solver)
+    variables = data.get("variables") or data["param_prob"].variables
+    for j, name in enumerate(n for v in variables for n in _entry_names(v.name(), v.size)):
+        solver.passColName(j, name)
     equal = [c for c in problem.constraints if isinstance(c, cp.constraints.Equality)]
     rest = [c for c in problem.constraints if not isinstance(c, cp.constraints.Equality)]
     rows = [n for c in equal + rest for n in _entry_names(c.label or str(c), c.size)]
-    if len(rows) == model.lp_.num_row_ and len(set(rows)) == len(rows):
-        model.lp_.row_names_ = rows
-    solver = highspy.Highs()
-    solver.setOptionValue("log_to_console", False)
-    solver.passModel(model)
+    if len(rows) == program.shape[0] and len(set(rows)) == len(rows):
+        for i, name in enumerate(rows):
+            solver.passRowName(i, name)
     with writing(target, kind) as part:  # HiGHS picks the format by the suffix
         if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
             raise OSError(f"cannot write {target}")

@@ -323,7 +323,7 @@ class LiveProgram:
         self._method = DUAL
         if in_range(self._program):
             self._highs = new_highs(RANGE | self.solver.arguments()["highs_options"])
-            self._highs.passModel(self._program.model())
+            self._program.pass_to(self._highs)
 
     def _still_in_range(self) -> highspy.Highs | None:
         """Return the HiGHS object that is to change too; without one every solve is afresh.
