@@ -1,10 +1,11 @@
 """Values of a policy, and whether a reward explains an answer: one linear system with S unknowns.
 
 On unstructured sparse kernels (five successors drawn at random) the factors of I − γP fill in; on
-grids they hardly do. The peers are SciPy's sparse LU factorisation, and plain iteration from zero
-until the change bounds the error by 1e-12 of the largest value; for membership each of them is
-followed by one product with the kernel. *contains* and *violations* take a new set with one
-observation, as after an episode; *violations* are asked of a reward that explains nothing.
+grids they hardly do. The peers are SciPy's sparse LU factorisation, and plain iteration from
+r/(1 − γ) until the change bounds the error by 1e-12 of the largest value: there the slow mode of a
+chain that mixes is right from the start. For membership each of them is followed by one product
+with the kernel. *contains* and *violations* take a new set with one observation, as after an
+episode; *violations* are asked of a reward that explains nothing.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _case(name: str, size: str, make: Callable[[], Any], t: int) -> Case:
         {"game": size, "t": t, "seed": 0},
         prepare,
         runs=5,
-        seconds=8.0,
+        seconds=4.0,
         family=name,
     )
 

@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Case]:
         )
         for n in ((100, 200, 400) if quick else (1000, 10_000, 100_000))
     ]
-    n = 200 if quick else 10_000
+    n = 200 if quick else 4000
     found.append(Case(f"saved game, S = {n:,}", {"S": n}, lambda: _saved(n), runs=5))
     if not quick:
         found.append(Case("Maze-Maker", {"S": 392}, lambda: {"maze_maker": ours(_maze)}, runs=5))

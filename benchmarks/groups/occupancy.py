@@ -47,7 +47,7 @@ def cases(quick: bool) -> list[Case]:
                     {"S": n, "seed": 0},
                     _prepared(make, share, slow=n < 1000),
                     runs=5,
-                    seconds=6.0,
+                    seconds=3.0,
                     family=family[kind] + budget if kind else "",
                 )
             )

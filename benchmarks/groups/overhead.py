@@ -33,7 +33,7 @@ def cases(quick: bool) -> list[Case]:
             "random, S = 500": lambda: sparse(500),
         }
     return [
-        Case(name, {"seed": 0}, _prepared(make), runs=9, seconds=8.0)
+        Case(name, {"seed": 0}, _prepared(make), runs=9, seconds=3.0)
         for name, make in games.items()
     ]
 

@@ -40,7 +40,7 @@ def cases(quick: bool) -> list[Case]:
             f"random, 5 successors, S = {n:,}",
             {"S": n, "A·B": 16, "seed": 0},
             _prepared(lambda n=n: sparse(n)),
-            seconds=12.0,
+            seconds=6.0,
             memory=n >= 1000,
             family="random, 5 successors",
         )

@@ -33,7 +33,7 @@ def cases(quick: bool) -> list[Case]:
     if quick:
         return [_case((4, 2, 2), 4, 2, exact=True), _case((8, 2, 2), 5, 2)]
     return [
-        _case((6, 2, 2), 9, 20, exact=True),
+        _case((6, 2, 2), 9, 10, exact=True),
         _case((30, 3, 3), 24, 20),
         _case((200, 4, 4), 30, 1),
     ]

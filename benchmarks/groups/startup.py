@@ -35,7 +35,7 @@ def cases(quick: bool) -> list[Case]:
             "import cvxpy": peer(code("import cvxpy")),
         }
 
-    return [Case("processes", {}, prepare, runs=9, seconds=12.0)]
+    return [Case("processes", {}, prepare, runs=7, seconds=6.0)]
 
 
 def _wait(*arguments: str) -> None:

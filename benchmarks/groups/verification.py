@@ -59,14 +59,14 @@ def cases(quick: bool) -> list[Case]:
             f"strict test, {instances} instances",
             {"seed": 0},
             prepare("verify_affine", strict),
-            runs=2,
+            runs=1,
             seconds=5.0,
         ),
         Case(
             f"protocol, {len(sizes) * seeds} games",
             {"S": ", ".join(map(str, sizes)), "seeds": f"0–{seeds - 1}"},
             prepare("VerificationProtocol", protocol),
-            runs=2,
+            runs=1,
             seconds=5.0,
         ),
     ]
