@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from headlines import CLAIMS, FURTHER, Claim
 
-__all__ = ["CLAIMS", "PAGE", "README", "RESULTS", "as_page", "as_readme", "as_text"]
+__all__ = ["PAGE", "README", "RESULTS", "as_page", "as_readme", "as_text"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks/results.json"
@@ -38,125 +39,6 @@ many megabytes a run raises the memory of the process. *Absent* is what did not 
 is fitted by least squares on logarithms, with standard errors.
 
 """
-
-
-class Claim(NamedTuple):
-    """A row of the README: a job, whose time is put beside another's.
-
-    Attributes
-    ----------
-    text : the job.
-    group, title, contestant : where it was measured.
-    against : the contestant to compare with; ``"before"`` for the earlier commit; None for none.
-    name : of what it is compared with.
-    """
-
-    text: str
-    group: str
-    title: str
-    contestant: str
-    against: str | None = None
-    name: str = ""
-
-
-CLAIMS = (
-    Claim(
-        "Algorithm 1, 30 episodes of Maze-Maker (392 states, 6×4 actions)",
-        "algorithm1",
-        "Maze-Maker, 30 episodes",
-        "InteractiveIRL",
-        BEFORE,
-        "an earlier commit",
-    ),
-    Claim(
-        "the joint optimum of 100,000 states, 16 joint actions, with all its ties decided",
-        "planning",
-        "random, 5 successors, S = 100,000",
-        "ours",
-        "QuantEcon",
-        "QuantEcon, without",
-    ),
-    Claim(
-        "values of a policy, 4,000 states without structure",
-        "evaluation",
-        "evaluate, S = 4,000, γ = 0.9",
-        "evaluate",
-        "sparse LU",
-        "SciPy's sparse LU",
-    ),
-    Claim(
-        "whether a reward explains an answer, 4,000 states",
-        "evaluation",
-        "contains, S = 4,000, γ = 0.9",
-        "contains",
-        "sparse LU",
-        "SciPy's sparse LU",
-    ),
-    Claim(
-        "a feasible reward after 10 episodes of Maze-Maker",
-        "feasible",
-        "Maze-Maker, t = 10",
-        "maximise",
-        "explicit rows, highspy",
-        "the printed rows, bare HiGHS",
-    ),
-    Claim(
-        "the same on a random game of 200 states",
-        "feasible",
-        "paper's random game, t = 10",
-        "maximise",
-        "explicit rows, highspy",
-        "the printed rows, bare HiGHS",
-    ),
-    Claim(
-        "the occupancy program of 1,000 states, 16 joint actions",
-        "occupancy",
-        "random, S = 1,000",
-        "maximise",
-        "highspy, simplex",
-        "bare HiGHS",
-    ),
-    Claim(
-        "an occupancy program again for a reward nearby, 200 states",
-        "live",
-        "paper's random game, occupancy",
-        "hot",
-        "highspy, cold",
-        "bare HiGHS",
-    ),
-    Claim(
-        "the active learner, 30 episodes of 200 states",
-        "active",
-        "paper's random game, 30 episodes",
-        "ActiveIRL",
-        BEFORE,
-        "an earlier commit",
-    ),
-    Claim(
-        "a best deterministic commitment, proved, 14 states, A = B = 3, a Boltzmann follower",
-        "search",
-        "S = 14, A = B = 3",
-        "BranchAndBound",
-        BEFORE,
-        "an earlier commit",
-    ),
-    Claim(
-        "a proposal of the posterior after 10 commitments in Maze-Maker",
-        "sampling",
-        "Maze-Maker, t = 10",
-        "compiled",
-        "NumPy",
-        "the same in NumPy",
-    ),
-    Claim(
-        "`import iirl_opt`",
-        "startup",
-        "processes",
-        "import iirl_opt",
-        "import cvxpy",
-        "`import cvxpy`",
-    ),
-)
 
 
 def seconds(time: float) -> str:
@@ -189,7 +71,8 @@ def as_text(row: dict[str, Any]) -> str:
 
 def as_page(result: dict[str, Any]) -> str:
     """Return the page of the documentation."""
-    parts = [INTRODUCTION]
+    head = ("job", BEFORE, NOW, "before/now", "peer", "peer/now")
+    parts = [INTRODUCTION, _table(head, _summary(result))]
     for name, group in result["groups"].items():
         title = group["title"]
         parts.append(f"{title}\n{'-' * len(title)}\n\n{group['text']}\n\n")
@@ -204,16 +87,15 @@ def as_readme(result: dict[str, Any], text: str) -> str:
     """Return the README with its rows of speeds written anew."""
     lines = ["| job | here | beside it | ratio |", "| --- | --- | --- | --- |"]
     for claim in CLAIMS:
-        if claim.group not in result["groups"]:
+        if (found := _compared(result, claim)) is None:
             continue
-        here, there = _compared(result, claim)
-        if there is None:
-            lines.append(f"| {claim.text} | {seconds(here)} | | |")
-        else:
-            other = f"{seconds(there)}, {claim.name}"
-            lines.append(f"| {claim.text} | {seconds(here)} | {other} | {number(there / here)} × |")
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1]
+        now, before, peer = found
+        other, name = (peer, claim.name) if claim.peer else (before, "an earlier commit")
+        there = "" if other is None else f"{seconds(other)}, {name}"
+        lines.append(f"| {claim.text} | {seconds(now)} | {there} | {_ratio(other, now)} |")
+    before_it, rest = text.split(BEGIN)
+    table = "\n\n" + "\n".join(lines) + "\n\n"
+    return before_it + BEGIN + table + END + rest.split(END)[1]
 
 
 HEAD = (
@@ -347,17 +229,39 @@ def _conditions(name: str, group: dict[str, Any]) -> str:
     )
 
 
-def _compared(result: dict[str, Any], claim: Claim) -> tuple[float, float | None]:
-    """Return the median CPU seconds of a claim, and of what it is compared with."""
+def _summary(result: dict[str, Any]) -> Iterator[list[str]]:
+    """Return the lines of the table of all claims."""
+    for claim in (*CLAIMS, *FURTHER):
+        if (found := _compared(result, claim)) is not None:
+            now, before, peer = found
+            yield [
+                claim.text,
+                "" if before is None else seconds(before),
+                seconds(now),
+                _ratio(before, now),
+                "" if peer is None else f"{seconds(peer)}, {claim.peer}",
+                _ratio(peer, now),
+            ]
+
+
+def _ratio(other: float | None, now: float) -> str:
+    return "" if other is None else f"{number(other / now)} ×"
+
+
+def _compared(
+    result: dict[str, Any], claim: Claim
+) -> tuple[float, float | None, float | None] | None:
+    """Return median CPU seconds of a claim: now, before, of its peer; None if not measured."""
+    if claim.group not in result["groups"]:
+        return None
     rows = {row["title"]: row for row in result["groups"][claim.group]["rows"]}
     contestants = rows[claim.title]["contestants"]
-    here = _median(contestants[claim.contestant][NOW]["cpu"])
-    assert here is not None
-    if claim.against is None:
-        return here, None
-    old = claim.against == BEFORE
-    entry = contestants[claim.contestant][BEFORE] if old else contestants[claim.against][NOW]
-    return here, _median(entry["cpu"])
+    entry = contestants[claim.contestant]
+    now = _median(entry[NOW].get("cpu"))
+    if now is None:
+        return None
+    peer = _median(contestants[claim.peer][NOW].get("cpu")) if claim.peer else None
+    return now, _median(entry.get(BEFORE, {}).get("cpu")), peer
 
 
 def _median(values: list[float] | None) -> float | None:

@@ -72,7 +72,7 @@ def _prepared(
 
         def crashed(_: int) -> Outcome:
             optimum = iirl.game.modified_policy_iteration(game, reward)
-            return _outcome(bare(program, _basis(game, optimum.actions, program)))
+            return _outcome(bare(program, _basis(game, optimum.q.argmax(axis=1), program)))
 
         found = {
             "maximise": ours(maximise),

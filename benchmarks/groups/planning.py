@@ -1,9 +1,10 @@
 """The joint optimum: values and a policy that is best from every state, γ = 0.9.
 
-*ours* returns all optimal actions, decided by error bounds state by state; *without certificate* is
-the modified policy iteration inside it, which ends where the span of the last change allows. The
-peers solve to the same error of values, 1e-10 span(r)/(1 − γ): QuantEcon's modified policy
-iteration (its model is made beforehand) and vectorised value iteration with the span stop.
+*Values* are improved until no choice is better by more than error bounds allow, state by state;
+*values and all ties* decides all optimal choices, too; *values, no certificate* is the modified
+policy iteration inside, which ends where the span of the last change allows. The peers solve to the
+same error of values, 1e-10 span(r)/(1 − γ): QuantEcon's modified policy iteration (its model is
+made beforehand) and vectorised value iteration with the span stop.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import quantecon
 import scipy.sparse as sp
-from cases import Case, Contestant, ours, peer
+from cases import Case, Contestant, Outcome, ours, peer
 from peers import maze, paper200, sparse, value_iteration
 
 import iirl_opt as iirl
@@ -64,13 +65,18 @@ def _prepared(make: Any) -> Callable[[], dict[str, Contestant]]:
         )
         problem = joint_problem(game, reward)
 
+        def tied(_: int) -> Any:
+            optimum = iirl.game.modified_policy_iteration(game, reward)
+            return Outcome(optimum.values, {"choices": float(optimum.optimal.sum())})
+
         def near(_: int) -> Any:
             found = near_optimum(problem, TOLERANCE, 20)
             return found[1] if np.size(found[1]) == n else None  # earlier, no values
 
         return {
-            "ours": ours(lambda _: iirl.game.modified_policy_iteration(game, reward).values),
-            "without certificate": ours(near),
+            "values": ours(lambda _: iirl.game.modified_policy_iteration(game, reward).values),
+            "values and all ties": ours(tied),
+            "values, no certificate": ours(near),
             "QuantEcon": peer(
                 lambda _: model.solve(method="mpi", epsilon=accepted, max_iter=100_000).v
             ),
