@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax
 
 from iirl_opt.checks import NOT_NEGATIVE, RNG, checked
 from iirl_opt.follower.protocols import VALUES
@@ -41,6 +40,8 @@ class BoltzmannFollower:
     @checked(q=VALUES)
     def log_answer(self, q: Array) -> Array:
         """Return the logarithm of the play (…, B) at q (…, B)."""
+        from scipy.special import log_softmax  # a tenth of a second, which who only plans saves
+
         with np.errstate(over="ignore"):  # β times what an action is worse by: −∞ is right
             below = self.beta * (q - q.max(axis=-1, keepdims=True))
         return np.asarray(log_softmax(below, axis=-1))

@@ -14,27 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.bayesian.chains import Chains
-from iirl_opt.bayesian.evidence import Evidence
-from iirl_opt.bayesian.families import BoltzmannFamily, EpsilonGreedyFamily, FollowerFamily
-from iirl_opt.bayesian.posterior import Posterior
-from iirl_opt.bayesian.priors import (
-    DirichletPrior,
-    GammaPrior,
-    Known,
-    ParameterPrior,
-    UniformPrior,
-    exponential_prior,
-)
-from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
-from iirl_opt.bayesian.sampler import RewardMove, sampling
-from iirl_opt.bayesian.sampling_defaults import usual_move, usual_proposals, usual_thin
-from iirl_opt.bayesian.summary import PosteriorSummary
+from iirl_opt import bayesian
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidValue
 from iirl_opt.files import writing
 from iirl_opt.library.entries import by_state
@@ -51,6 +36,14 @@ from iirl_opt.library.schema import (
     Table,
     UniformTable,
 )
+
+if TYPE_CHECKING:
+    from iirl_opt.bayesian.chains import Chains
+    from iirl_opt.bayesian.families import FollowerFamily
+    from iirl_opt.bayesian.posterior import Posterior
+    from iirl_opt.bayesian.priors import DirichletPrior, ParameterPrior, UniformPrior
+    from iirl_opt.bayesian.sampler import RewardMove
+    from iirl_opt.bayesian.summary import PosteriorSummary
 
 __all__ = ["BayesianQuestion", "PlayedRun", "PosteriorRun", "Settings"]
 
@@ -194,6 +187,8 @@ class Settings:
         given: int | None = getattr(self, name)
         number = own if given is None else given
         if number is None:
+            from iirl_opt.bayesian.sampling_defaults import usual_proposals
+
             return usual_proposals(self.problem.game.n_states, episodes=self.total is not None)
         return number
 
@@ -208,6 +203,8 @@ class Settings:
     @property
     def thin(self) -> int:
         """How many proposals make a draw."""
+        from iirl_opt.bayesian.sampling_defaults import usual_thin
+
         own, n_states = self.question.thin, self.problem.game.n_states
         return usual_thin(n_states, self.number("proposals")) if own is None else own
 
@@ -217,7 +214,11 @@ class Settings:
         partner = self.problem.partner
         if not isinstance(partner, BoltzmannTable | EpsilonGreedyTable):
             self.refuse("follower.model", "allowed 'boltzmann' or 'epsilon-greedy' in this family")
-        return BoltzmannFamily() if isinstance(partner, BoltzmannTable) else EpsilonGreedyFamily()
+        return (
+            bayesian.BoltzmannFamily()
+            if isinstance(partner, BoltzmannTable)
+            else bayesian.EpsilonGreedyFamily()
+        )
 
     @property
     def reward_prior(self) -> DirichletPrior:
@@ -226,7 +227,7 @@ class Settings:
         with self.blaming("prior.reward"):
             path, game, given = self.problem.path, self.problem.game, prior.reward
             shape = by_state(path, game, given.by_state, "prior.reward", given.default)
-            return DirichletPrior(shape)
+            return bayesian.DirichletPrior(shape)
 
     @property
     def parameter_prior(self) -> ParameterPrior | None:
@@ -234,16 +235,16 @@ class Settings:
         table = None if self.problem.prior is None else self.problem.prior.parameter
         with self.blaming("prior.parameter"):
             if isinstance(table, ExponentialTable):
-                return exponential_prior(table.mean)
+                return bayesian.exponential_prior(table.mean)
             if isinstance(table, GammaTable):
-                return GammaPrior(table.shape, table.rate)
+                return bayesian.GammaPrior(table.shape, table.rate)
             if isinstance(table, UniformTable):
                 return self._uniform(table)
         stated = getattr(self.problem.partner, self.family.parameter)
-        return None if stated == "unknown" else Known(float(stated))
+        return None if stated == "unknown" else bayesian.Known(float(stated))
 
     def _uniform(self, table: UniformTable) -> UniformPrior:
-        prior = UniformPrior(table.low, table.high)
+        prior = bayesian.UniformPrior(table.low, table.high)
         if table.low < 0 or (table.high > 1 and not self.family.scales):
             allowed = "≥ 0" if self.family.scales else "within [0, 1]"
             raise InvalidArgument("low, high", f"are {table.low}, {table.high}", allowed, table.low)
@@ -255,28 +256,30 @@ class Settings:
         table = self.question.sampler
         with self.blaming("question.sampler"):
             if isinstance(table, WalkTable):
-                return SimplexWalk(table.moves, table.grid)
+                return bayesian.SimplexWalk(table.moves, table.grid)
             if isinstance(table, DirichletTable):
-                return DirichletProposal(table.concentration, table.offset)
+                return bayesian.DirichletProposal(table.concentration, table.offset)
             if isinstance(table, HamiltonianTable):
-                return Hamiltonian(table.leaps, table.step, table.acceptance)
+                return bayesian.Hamiltonian(table.leaps, table.step, table.acceptance)
+        from iirl_opt.bayesian.sampling_defaults import usual_move
+
         return usual_move(self.problem.game.n_states, self.reward_prior)
 
     @cached_property
     def posterior(self) -> Posterior:
         """The posterior of what the file says was seen."""
-        evidence = Evidence(self.problem.game)
+        evidence = bayesian.Evidence(self.problem.game)
         for trajectory in self.problem.trajectories:
             evidence = evidence.observe(trajectory)
         for i, seen in enumerate(self.problem.observations):
             with self.blaming("question.weight" if not seen.whole else f"observation[{i}]"):
                 evidence = evidence.observe(seen, weight=self.question.weight)
-        return Posterior(evidence, self.family, self.reward_prior, self.parameter_prior)
+        return bayesian.Posterior(evidence, self.family, self.reward_prior, self.parameter_prior)
 
     def sampling(self) -> Iterator[Chains]:
         """Return the draws so far, again and again, until there are all of them."""
         proposals, warmup = self.number("proposals"), self.question.warmup
-        run = sampling(
+        run = bayesian.sampling(
             self.posterior,
             proposals,
             move=self.move,
@@ -295,6 +298,8 @@ class Settings:
 
     def summary(self, chains: Chains) -> PosteriorSummary:
         """Return what there is to report of some draws."""
+        from iirl_opt.bayesian.summary import PosteriorSummary
+
         how, states = self.question.normalise, self.problem.game.states
         shown = chains if how is None else chains.normalised(how)
         return PosteriorSummary(chains, shown, self.question.level, how, tuple(map(str, states)))
