@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import Vector
@@ -71,6 +70,8 @@ def largest_class(rows: ExactRows, wanted: NDArray[Any] | None = None) -> int:
 
 def _classes(rows: ExactRows, wanted: NDArray[Any] | None) -> Iterator[NDArray[np.int64]]:
     """Yield the classes that the wanted states reach, each after those that it leads to."""
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
     n = len(rows.denominators)
     tail = np.repeat(np.arange(n), np.diff(rows.indptr))
     positive = np.array(rows.numerators != 0, dtype=bool)

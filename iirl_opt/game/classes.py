@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
 
 from iirl_opt.checks import checked
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -86,6 +85,8 @@ def communicating_classes(game: TwoAgentMDP) -> list[CommunicatingClass]:
     >>> [(group.states, group.closed) for group in communicating_classes(game)]
     [(('hall',), False), (('goal',), True)]
     """
+    from scipy.sparse.csgraph import connected_components
+
     tail, head = steps(game)
     graph = adjacency(tail, head, game.n_states)
     count, label = connected_components(graph, directed=True, connection="strong")

@@ -26,9 +26,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import lu_factor, lu_solve
-from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.sparse.linalg import bicgstab, splu
 
 from iirl_opt.game.kernel import Matrix, is_sparse
 
@@ -175,6 +172,8 @@ class Factors:
 
     def _stepped(self, right: Array, found: Array, share: float) -> Array | None:
         """Return a solution by a Krylov method, or None where it costs more than it is worth."""
+        from scipy.sparse.linalg import bicgstab
+
         failed, left = -1, self._steps
 
         def count(_: Array) -> None:
@@ -192,6 +191,9 @@ class Factors:
 
     def _factored(self) -> Callable[[Array], Array]:
         """Return a solver by factors, or by sweeps where these are cheaper still."""
+        from scipy.linalg import lu_factor, lu_solve
+        from scipy.sparse.linalg import splu
+
         n, sweeps = self.chain.shape[0], math.ceil(TERMS / (1 - self.discount))
         if not is_sparse(self.chain) or n <= DENSE_STATES:
             system = self._system.toarray() if is_sparse(self._system) else self._system
@@ -272,6 +274,8 @@ def _width(chain: Matrix) -> int:
     Of its largest part, without states that lead, or are led to from, far more states than others:
     an order of elimination leaves them to the end.
     """
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
     n = chain.shape[0]
     many = 10 * math.isqrt(n)
     graph = sp.csr_array((np.ones(chain.nnz, np.int8), chain.indices, chain.indptr), chain.shape)

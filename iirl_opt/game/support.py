@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order
 
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -56,6 +55,8 @@ def adjacency(tail: Integers, head: Integers, n: int) -> sp.csr_array:
 
 def reached_from(tail: Integers, head: Integers, sources: Mask) -> Mask:
     """Return which nodes the edges lead to from any of the sources, these included."""
+    from scipy.sparse.csgraph import breadth_first_order
+
     n, roots = sources.size, np.flatnonzero(sources)
     # One more node, with an edge to each source, makes it a search from a single place.
     graph = adjacency(

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import helmert, null_space
 
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
@@ -181,6 +180,8 @@ def _rounding_of_rows(n: int, share: Fraction) -> Fraction:
 
 def _regular_rows(r: StateReward, share: float) -> Array:
     """Return ``u_i + ε w`` for the corners u_i of a regular simplex, and w in the last state."""
+    from scipy.linalg import helmert, null_space
+
     n = r.size
     w = r.direction
     if n == 2:
