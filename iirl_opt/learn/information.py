@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.blas import dger
 from scipy.special import ndtr
 
@@ -128,8 +129,9 @@ def look_ahead(game: TwoAgentMDP, optimum: Optimum, root: Array) -> Outlook:
     n, choices = game.n_states, game.n_choices
     rows = game.matrix[np.arange(n) * choices + optimum.actions]
     system = np.eye(n) - game.discount * (rows.toarray() if is_sparse(rows) else rows)
-    values = np.linalg.solve(system, root)
-    visits = np.maximum(np.linalg.solve(system.T, game.start), 0.0)
+    factors = lu_factor(system, check_finite=False)
+    values = lu_solve(factors, root, check_finite=False)
+    visits = np.maximum(lu_solve(factors, game.start, trans=1, check_finite=False), 0.0)
     advantages = np.asarray(game.matrix @ values).reshape(n, choices, -1)
     advantages *= game.discount
     advantages += (root - values)[:, None, :]

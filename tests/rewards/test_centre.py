@@ -171,6 +171,36 @@ def test_centres_of_growing_sets_follow_from_earlier_ones(seed):
     assert whole.point == pytest.approx(analytic_centre(rows).point, abs=1e-8)
 
 
+@pytest.mark.parametrize("build", [polytope, contradicting])
+@pytest.mark.parametrize("seed", range(4))
+def test_wherever_it_begins_the_centre_is_the_same(seed, build):
+    rows, price = build(seed), 1e4
+    begun = [analytic_centre(build(other), price=price) for other in (seed + 1, seed + 2)]
+    begun.append(analytic_centre(rows[:4], price=price))
+    for near in begun:
+        found = analytic_centre(rows, price=price, near=near)
+        assert found.converged
+        assert found.point == pytest.approx(analytic_centre(rows, price=price).point, abs=1e-8)
+
+
+@pytest.mark.parametrize("build", [polytope, contradicting])
+@pytest.mark.parametrize("seed", range(4))
+def test_damped_steps_alone_lead_to_the_same_centre(seed, build, monkeypatch):
+    rows, price = build(seed), 1e4
+    expected = analytic_centre(rows, price=price)
+    monkeypatch.setattr("iirl_opt.rewards.centre.PATIENCE", 0)
+    found = analytic_centre(rows, price=price)
+    assert found.converged
+    assert found.point == pytest.approx(expected.point, abs=1e-8)
+
+
+def test_rows_violated_deeply_are_met_in_few_steps_from_the_centre_before():
+    rows = polytope(0, n=20, m=120)
+    near = analytic_centre(rows[:60])
+    assert (rows @ near.point < 0).sum() > 10
+    assert analytic_centre(rows, near=near, tolerance=1e-3).iterations <= 12
+
+
 def test_a_centre_that_ran_out_of_steps_does_not_claim_to_have_converged():
     rows = polytope(5, n=5, m=80)
     for steps in range(4):
