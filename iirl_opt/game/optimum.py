@@ -67,27 +67,18 @@ class _Tied(NamedTuple):
 
 
 class _Ties:
-    """Decides ties, and looks at scales, when somebody asks."""
+    """Decides ties, and looks at scales, when somebody asks; any thread may."""
 
-    def __init__(
-        self, problem: PlanningProblem, played: Played, decision: Callable[[], Decision]
-    ) -> None:
+    def __init__(self, problem: PlanningProblem, decided: Callable[[], _Tied]) -> None:
         self._problem = problem
-        self._given: tuple[Played, Callable[[], Decision]] | None = played, decision
+        self._known: _Tied | Callable[[], _Tied] = decided
 
-    @cached_property
+    @property
     def known(self) -> _Tied:
-        assert self._given is not None
-        (played, decided), self._given = self._given, None
-        decision, error = decided(), played.error
-        if decision.played.actions is not played.actions:
-            # Something was better by less than floats tell: the values are those of what was not.
-            error = decision.played.error + np.abs(decision.played.values - played.values)
-        actions = decision.played.actions
-        if not decision.undecided.any():
-            actions = decision.optimal.argmax(axis=1)
-        error = error + decision.doubt / (1 - self._problem.mdp.discount)
-        return _Tied(actions, decision.optimal, decision.undecided, decision.doubt, error)
+        known = self._known
+        if not isinstance(known, _Tied):
+            known = self._known = known()
+        return known
 
     @cached_property
     def scale(self) -> Array:
@@ -104,7 +95,7 @@ class _Ties:
 def _decided(known: _Tied, scale: Array) -> _Ties:
     """Return ties that are decided, without the problem that they come from."""
     ties = object.__new__(_Ties)
-    vars(ties).update(known=known, scale=scale)
+    vars(ties).update(_known=known, scale=scale)
     return ties
 
 
@@ -308,10 +299,23 @@ def _optimum(
         played = sharpened(problem, played)
         q = action_values(problem, played.values)
 
-    def decided() -> Decision:
-        return decide(problem, played, found, exact=exact) if decision is None else decision
+    def decided() -> _Tied:
+        made = decide(problem, played, found, exact=exact) if decision is None else decision
+        return _tied(problem, played, made)
 
-    return Optimum(played.values, q, before + steps, _Ties(problem, played, decided))
+    return Optimum(played.values, q, before + steps, _Ties(problem, decided))
+
+
+def _tied(problem: PlanningProblem, played: Played, decision: Decision) -> _Tied:
+    """Return what a decision says beside the values and the error of what was played before."""
+    actions, error = decision.played.actions, played.error
+    if actions is not played.actions:
+        # Something was better by less than floats tell: the values are those of what was not.
+        error = decision.played.error + np.abs(decision.played.values - played.values)
+    if not decision.undecided.any():
+        actions = decision.optimal.argmax(axis=1)
+    error = error + decision.doubt / (1 - problem.mdp.discount)
+    return _Tied(actions, decision.optimal, decision.undecided, decision.doubt, error)
 
 
 def _blurred(problem: PlanningProblem, played: Played) -> bool:

@@ -1,5 +1,7 @@
 """Values: closed forms first, then one optimum by several independent routes, and all its ties."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from fractions import Fraction
 from unittest.mock import patch
@@ -15,6 +17,7 @@ from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import as_reals
 from iirl_opt.game import refinement
 from iirl_opt.game.exact import exact_optimum, exact_values
+from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration, policy_iteration
 from iirl_opt.game.reward import check_reward, follower_reward, tie_tolerance
@@ -461,6 +464,17 @@ def test_the_mask_is_the_exact_one(data, flint):
 def patched_flint(there):
     """Take python-flint away, or leave it."""
     return nullcontext() if there else patch.object(refinement, "has_flint", lambda: False)
+
+
+def test_threads_may_share_an_optimum_that_decides_its_ties():
+    game, reward = random_game(40, 2, 2, rng=0)
+    optimum, copied = (policy_iteration(game, reward) for _ in range(2))
+    with ThreadPoolExecutor(8) as threads:
+        asked = list(threads.map(lambda _: optimum.optimal.tobytes(), range(64)))
+    copied = pickle.loads(pickle.dumps(copied))
+    assert set(asked) == {copied.optimal.tobytes()}
+    for name in ("actions", "undecided", "error", "scale"):
+        assert np.array_equal(getattr(optimum, name), getattr(copied, name))
 
 
 def test_ties_of_large_classes_are_decided_when_asked():
