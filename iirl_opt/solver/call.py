@@ -142,8 +142,9 @@ def objective_scale(program: Program) -> dict[str, int]:
     Its tolerances are absolute: they swallow an objective of 1e-9, and none of 1e9 meets them.
     Large ones are scaled to a thousand only, so that small costs beside them still count.
     """
-    curved = np.zeros(0) if program.curved is None else program.curved.data
-    largest = max(float(np.abs(part).max(initial=0.0)) for part in (program.cost, curved))
+    largest = program.largest_cost
+    if program.curved is not None:
+        largest = max(largest, float(np.abs(program.curved.data).max(initial=0.0)))
     if largest == 0 or 1e-3 <= largest <= 1e3:
         return {}
     wanted = 1e3 if largest > 1e3 else 1.0

@@ -58,6 +58,7 @@ PARTS = {
     "coefficients": {"matrix"},
     "rows": {"row_lower", "row_upper"},
     "columns": {"lower", "upper"},
+    "largest_cost": {"cost"},
 }
 
 
@@ -136,6 +137,11 @@ class Program:
     def columns(self) -> Interval:
         """The bounds on the variables."""
         return Interval(self.lower, self.upper)
+
+    @cached_property
+    def largest_cost(self) -> float:
+        """The magnitude of the largest cost."""
+        return float(np.abs(self.cost).max(initial=0.0))
 
     def changed(self, **fields: Any) -> Program:
         """Return the program with other fields; what is known of the rest stays known."""

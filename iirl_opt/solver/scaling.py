@@ -48,10 +48,14 @@ def in_range(program: Program) -> bool:
     return (
         least >= COEFFICIENTS[0]
         and most <= COEFFICIENTS[1]
-        and _within(np.array([max(program.rows.largest, program.columns.largest)]), *BOUNDS)
-        and _within(np.array([np.abs(program.cost).max(initial=0.0)]), *COSTS)
+        and _moderate(max(program.rows.largest, program.columns.largest), *BOUNDS)
+        and _moderate(program.largest_cost, *COSTS)
         and (program.curved is None or _within(program.curved.data, *COEFFICIENTS))
     )
+
+
+def _moderate(size: float, least: float, most: float) -> bool:
+    return size == 0 or least <= size <= most
 
 
 def _within(numbers: Array, least: float, most: float) -> bool:

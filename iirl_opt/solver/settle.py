@@ -140,7 +140,7 @@ class Unit:
         quality = self.quality(x, y)
         if quality.accepted or self.scaled is self.program:
             return quality, x, y
-        unit = float(np.abs(self.scaled.cost).max(initial=0.0)) or 1.0
+        unit = self.scaled.largest_cost or 1.0
         clean = None if y is None else np.where(np.abs(y) <= DUST * unit, 0.0, y)
         again = self.quality(self.scaled.cleaned(x), clean)
         return (again, self.scaled.cleaned(x), clean) if again.accepted else (quality, x, y)
@@ -383,11 +383,13 @@ def _with_point(
     bound = None
     if unit.scaled.whole.any() and not np.isnan(said.bound):
         bound = float(np.ldexp(said.bound, -int(unit.scaling.goal[0])))
+    if unit.scaled is not unit.program:
+        x, y = unit.scaling.point(x), None if y is None else unit.scaling.multipliers(y)
     return Settlement(
         status,
         said.status,
-        unit.scaling.point(x),
-        None if y is None else unit.scaling.multipliers(y),
+        x,
+        y,
         None,
         quality,
         bound,
@@ -398,7 +400,7 @@ def _with_point(
 def _agrees(program: Program, x: Array, bound: float, options: Mapping[str, Any]) -> bool:
     """Return whether HiGHS's bound on a minimum is what it should be beside the value at x."""
     value = program.value(x)
-    unit = float(np.abs(program.cost).max(initial=0.0))
+    unit = program.largest_cost
     share = float(options.get("mip_rel_gap", 1e-4))
     flat = float(options.get("mip_abs_gap", 1e-6)) * 2.0 ** -options.get("user_objective_scale", 0)
     allowed = max(1.01 * share * abs(value), flat) + ACCEPTED * max(abs(value), unit)
