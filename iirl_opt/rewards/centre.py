@@ -256,7 +256,7 @@ def _newton(g: Array, beginning: _Beginning, price: float, tolerance: float, lim
         steps += found.steps
         missed = _missed(g, held, found, price)
         if not missed.size:
-            if not found.settled:
+            if found.factor.size and not found.settled:
                 found = _approached(rows, found.x, found.slopes, 0.0, limit - steps)
                 steps += found.steps
             astray = not found.settled and steps < limit
@@ -270,9 +270,9 @@ def _newton(g: Array, beginning: _Beginning, price: float, tolerance: float, lim
         fresh = _deviation(g[missed], x, found.factor)
         slopes = found.slopes.joined(Slopes.beginning(g[missed] @ x, fresh, price))
         held, rows = np.concatenate([held, missed]), np.concatenate([rows, g[missed]])
-    gradient = 1 / found.x + found.slopes.y @ rows
     active, multipliers = np.zeros(len(g), dtype=bool), np.zeros(len(g))
     active[held], multipliers[held] = True, found.slopes.y
+    gradient = 1 / found.x + found.slopes.y @ rows
     return Centre(
         point=found.x,
         margins=g @ found.x,
