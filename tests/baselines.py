@@ -521,6 +521,7 @@ SOLVERS = {
         objective=[1.0, 2.0], matrix=np.eye(2), row_lower=[1.0, 1.0], row_upper=[np.inf, 2.0]
     ),
     "LiveProgram.add_columns": live(objective=[1.0], matrix=[[1.0], [0.0]]),
+    "LiveProgram.advance": live(),
     "LiveProgram.add_rows": live(matrix=[[1.0, 1.0]], row_lower=[0.0], row_upper=[9.0]),
     "LiveProgram.change_objective": live(objective=[1.0, 2.0]),
     "LiveProgram.change_rows": live(row_lower=[0.0, 0.0], row_upper=[3.0, 3.0]),

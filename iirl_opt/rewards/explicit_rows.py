@@ -40,19 +40,21 @@ class Block:
     ----------
     flow : ``I − γP_t``, shape (S, S).
     free, tied : lifted rows on V_t, shapes (m, S) and (k, S): at least zero, and zero.
+    at : the position s·B + b of the state and action that each row speaks of, shape (m + k,).
     """
 
     flow: Matrix
     free: Matrix
     tied: Matrix
+    at: NDArray[np.int64]
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return int(self.free.shape[0] + self.tied.shape[0])
 
-    def __getstate__(self) -> dict[str, Matrix]:
+    def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: factors cannot be copied, and are made again."""
-        return {"flow": self.flow, "free": self.free, "tied": self.tied}
+        return {"flow": self.flow, "free": self.free, "tied": self.tied, "at": self.at}
 
     @cached_property
     def splu(self) -> Any:

@@ -109,7 +109,7 @@ class WholeResponse:
     def block(self) -> Block:
         """The rows of state rewards, lifted and explicit."""
         free, tied = self.state_rows
-        return Block(self.flow, free.on_v, tied.on_v)
+        return Block(self.flow, free.on_v, tied.on_v, np.concatenate([free.at, tied.at]))
 
     @property
     def sizes(self) -> Array:

@@ -11,13 +11,16 @@ A live program keeps the promises of `solve`: residuals are computed anew from t
 back, an infeasible answer is confirmed, "unbounded" is resolved, and no status that is no proof
 passes for one. A solve from the old basis that fails, or leaves residuals, is repeated from
 scratch. Nothing of the history shows but in which of several optima is found.
+
+A method of cuts needs no such promise of a round, whose point only says which rows come next:
+`LiveProgram.advance` takes what HiGHS says as it is, and who calls it judges the last point.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import highspy
@@ -33,6 +36,7 @@ from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.call import (
     EITHER,
     RANGE,
+    Said,
     begin_at,
     new_highs,
     objective_scale,
@@ -60,6 +64,21 @@ DUAL, PRIMAL = 1, 4
 
 # What HiGHS does with a cost that needs no scaling.
 UNSCALED = {"user_objective_scale": 0}
+
+
+class Advance(NamedTuple):
+    """Where HiGHS stands after a round: nothing of it is judged.
+
+    Attributes
+    ----------
+    x : point, shape (n,).
+    y : multipliers of the rows in the sign of cvxpy, shape (m,).
+    iterations : of the round.
+    """
+
+    x: Array
+    y: Array
+    iterations: int
 
 
 class LiveProgram:
@@ -127,6 +146,8 @@ class LiveProgram:
         self.rows: Mapping[str, slice] = {"rows": slice(0, m)}
         self._method = DUAL
         self._solved = False
+        # Whether rounds were asked for, and HiGHS's copy may lack numbers: it serves them alone.
+        self._rounds = self._rough = False
         swallow_banner()
         self._highs: highspy.Highs | None = None
         self._load()
@@ -176,7 +197,7 @@ class LiveProgram:
         cost = self._sign * _vector("objective", objective, self.shape[1])
         self._program, self._method = self._program.changed(cost=cost), PRIMAL
         if highs := self._still_in_range():
-            highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
+            self._keep(highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost))
 
     @checked(row_lower=LIMITS, row_upper=LIMITS)
     def change_rows(self, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
@@ -186,7 +207,7 @@ class LiveProgram:
         self._program = self._program.changed(row_lower=low, row_upper=high)
         self._method = DUAL
         if highs := self._still_in_range():
-            highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), low, high)
+            self._keep(highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), low, high))
 
     @checked(matrix=MATRIX, row_lower=LIMITS, row_upper=LIMITS)
     def add_rows(self, matrix: Any, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
@@ -201,7 +222,9 @@ class LiveProgram:
         )
         self._method = DUAL
         if highs := self._still_in_range():
-            highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
+            self._keep(
+                highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
+            )
 
     @checked(objective=NUMBERS, matrix=MATRIX, lower=LIMITS, upper=LIMITS)
     def add_columns(
@@ -222,7 +245,7 @@ class LiveProgram:
         self._method = PRIMAL
         if highs := self._still_in_range():
             entries = (new.nnz, new.indptr, new.indices, new.data)
-            highs.addCols(cost.size, cost, low, high, *entries)
+            self._keep(highs.addCols(cost.size, cost, low, high, *entries))
 
     @checked(which=array_of_whole(1))
     def remove_columns(self, which: ArrayLike) -> None:
@@ -235,7 +258,7 @@ class LiveProgram:
         self._program = now.changed(matrix=now.matrix[:, kept], **columns)
         self._method = PRIMAL
         if highs := self._still_in_range():
-            highs.deleteCols(gone.size, gone)
+            self._keep(highs.deleteCols(gone.size, gone))
 
     @checked(basic=MAPPING)
     def start_from(self, basic: Mapping[str, ArrayLike]) -> None:
@@ -283,7 +306,7 @@ class LiveProgram:
         """
         began = time.perf_counter()
         program = self._program
-        answer = self._hot(program) if self._highs is not None else None
+        answer = self._hot(program) if self._highs is not None and not self._rough else None
         if answer is None:
             answer = settle(program, self.solver)
         elif not answer.final:
@@ -296,18 +319,8 @@ class LiveProgram:
         """Solve from the last basis; None where what came of it is to be solved from scratch."""
         assert self._highs is not None
         options = objective_scale(program)
-        set_options(self._highs, {"simplex_strategy": self._method} | UNSCALED | options)
-        set_options(self._highs, self.solver.options)
-        if self.solver.time_limit is not None:
-            # HiGHS's clock runs on from one solve of an object to the next.
-            limit = self._highs.getRunTime() + self.solver.time_limit
-            set_options(self._highs, {"time_limit": limit})
-        stopped = run_highs(self._highs)
-        said = read(self._highs, stopped)
+        said = self._said(self._highs, options)
         answer = judge(Unit.plain(program), said, options)
-        if stopped.cause is not None:
-            # HiGHS would find itself interrupted again, or is still at work.
-            self._load()
         if answer.cause is not None or answer.status is Status.LIMIT:
             return answer
         good = answer.quality is not None and answer.quality.relative <= HOT
@@ -317,21 +330,74 @@ class LiveProgram:
         self._method = DUAL
         return None if answer.final else answer
 
+    def advance(self) -> Advance | None:
+        """Go on from the last basis, and return where that led: a round of a method of cuts.
+
+        HiGHS is asked once, in the program's own units, and what it says is not judged: a point
+        that is off still says which rows it violates. The caller judges the last one. Numbers that
+        HiGHS drops, or that are far apart, end no run of rounds; after rounds with such numbers
+        `solve` is afresh.
+
+        Returns
+        -------
+        Advance, or None where HiGHS found no point with multipliers, or was at its time limit.
+
+        **Cost** one linear program, hot.
+        """
+        self._rounds = True
+        if self._highs is None:
+            self._load()
+        if self._highs is None:
+            return None
+        said = self._said(self._highs, {})
+        if said.stopped.cause is not None:
+            interrupted = Settlement(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
+            raised(self._record(self._program, interrupted, 0.0), interrupted.cause, throw=True)
+        if said.status not in ("kOptimal", "kUnknown") or said.x is None or said.y is None:
+            return None
+        return Advance(said.x, -said.y, said.iterations)
+
+    def _said(self, highs: highspy.Highs, options: Mapping[str, Any]) -> Said:
+        """Run HiGHS from the last basis with further options, and return what it says."""
+        set_options(highs, {"simplex_strategy": self._method} | UNSCALED | dict(options))
+        set_options(highs, self.solver.options)
+        if self.solver.time_limit is not None:
+            # HiGHS's clock runs on from one solve of an object to the next.
+            set_options(highs, {"time_limit": highs.getRunTime() + self.solver.time_limit})
+        stopped = run_highs(highs)
+        said = read(highs, stopped)
+        if stopped.cause is not None:
+            # HiGHS would find itself interrupted again, or is still at work.
+            self._load()
+        return said
+
     def _load(self) -> None:
-        """Give the program to a new HiGHS object, or to none where its numbers need other units."""
+        """Give the program to a new HiGHS object, or to none where its numbers need other units.
+
+        Rounds are served in any case.
+        """
         self._highs = None
         self._method = DUAL
-        if in_range(self._program):
+        self._rough = not in_range(self._program)
+        if self._rounds or not self._rough:
             self._highs = new_highs(RANGE | self.solver.arguments()["highs_options"])
-            self._program.pass_to(self._highs)
+            if not self._program.pass_to(self._highs):
+                self._highs = None
+
+    def _keep(self, said: highspy.HighsStatus) -> None:
+        """Give HiGHS's copy up where HiGHS refused a change of it."""
+        if said == highspy.HighsStatus.kError:
+            self._highs = None
 
     def _still_in_range(self) -> highspy.Highs | None:
         """Return the HiGHS object that is to change too; without one every solve is afresh.
 
-        It is given up for good where a number came that it may drop or refuse.
+        It is given up for good where a number came that it may drop or refuse; among rounds it
+        serves them still.
         """
-        if self._highs is not None and not in_range(self._program):
-            self._highs = None
+        if self._highs is not None and not self._rough and not in_range(self._program):
+            self._rough = True
+            self._highs = self._highs if self._rounds else None
         return self._highs
 
     def _record(self, program: Program, answer: Settlement, seconds: float) -> Solved:

@@ -24,19 +24,27 @@ from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
-from iirl_opt.solver import Clarabel, HiGHS
+from iirl_opt.solver import Clarabel, HiGHS, live
 
 seeds = st.integers(0, 2**32 - 1)
 
 
-def seen(seed, *, states=(1, 9), episodes=(1, 5), discounts=(0, 0.5, 0.9, 0.99)):
-    """A random game with responses to its own reward: policies, mixed ones, masks of ties."""
+def seen(seed, *, states=(1, 9), episodes=(1, 5), discounts=(0, 0.5, 0.9, 0.99), mazes=False):
+    """A random game with responses to its own reward: policies, mixed ones, masks of ties.
+
+    With `mazes` some are those: doors that are closed again and again leave rows that are zero,
+    repeat others, or agree with those of other episodes but for rounding.
+    """
     rng = np.random.default_rng(seed)
     n, n_a, n_b = int(rng.integers(*states)), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     game, truth = random_game(n, n_a, n_b, rng=seed, discount=float(rng.choice(discounts)))
+    closed = mazes and bool(rng.integers(2))
+    if closed:
+        game, truth = MAZE
+        n, n_a, n_b = game.shape
     feasible = FeasibleRewards(game)
     for _ in range(int(rng.integers(*episodes))):
-        pi1 = random_policy(n, n_a, rng)
+        pi1 = (random_deterministic_policy if closed else random_policy)(n, n_a, rng)
         response = OptimalFollower().respond(game, truth, pi1)
         kind = rng.integers(3)
         if kind == 1:
@@ -47,6 +55,10 @@ def seen(seed, *, states=(1, 9), episodes=(1, 5), discounts=(0, 0.5, 0.9, 0.99))
             response[rng.integers(n), rng.integers(n_b)] = True
         feasible = feasible.observe(pi1, response)
     return feasible, rng
+
+
+# Nine cells and two prizes.
+MAZE = maze_maker(3, 4, {2: 1, 6: 2})
 
 
 class Wedge:
@@ -91,7 +103,7 @@ def both(feasible, objective, domain=None):
 
 @given(seed=seeds, which=st.integers(0, len(DOMAINS) - 1))
 def test_cuts_find_the_lifted_optimum_and_a_feasible_reward(seed, which):
-    feasible, rng = seen(seed)
+    feasible, rng = seen(seed, episodes=(1, 7), mazes=True)
     objective = rng.uniform(-1, 1, feasible.game.n_states)
     try:
         cuts, lifted = both(feasible, objective, DOMAINS[which])
@@ -110,7 +122,7 @@ def test_cuts_find_the_lifted_optimum_and_a_feasible_reward(seed, which):
 
 @given(seed=seeds, box=st.booleans())
 def test_the_record_proves_the_optimum_of_the_lifted_program(seed, box):
-    feasible, rng = seen(seed)
+    feasible, rng = seen(seed, episodes=(1, 7), mazes=True)
     objective = rng.uniform(-1, 1, feasible.game.n_states)
     domain = RewardBox() if box else RewardSimplex()
     found = feasible.maximise(objective, domain=domain, method="cuts")
@@ -220,17 +232,52 @@ def test_a_set_of_constants_is_still_reported_by_name():
         feasible.random_vertex(np.random.default_rng(0))
 
 
-def test_the_rule_takes_cuts_where_chains_mix_and_the_lifted_program_in_mazes():
+def test_the_rule_takes_cuts_where_chains_mix_or_after_some_episodes():
     for (game, truth), expected in (
-        (random_game(120, 3, 3, rng=0), True),
-        (random_game(20, 2, 2, rng=0), True),
-        (maze_maker(5, 12, {6: 1, 18: 2}), False),
+        (random_game(120, 3, 3, rng=0), [True] * 4),
+        (random_game(20, 2, 2, rng=0), [True] * 4),
+        (maze_maker(5, 12, {6: 1, 18: 2}), [False, False, True, True]),
     ):
         rng = np.random.default_rng(0)
-        pi1 = random_deterministic_policy(game.n_states, game.n_leader_actions, rng)
-        feasible = FeasibleRewards(game).observe(pi1, OptimalFollower().respond(game, truth, pi1))
-        assert prefers_cuts([episode.block for episode in feasible.episodes]) == expected
+        feasible, chosen = FeasibleRewards(game), []
+        for _ in range(4):
+            pi1 = random_deterministic_policy(game.n_states, game.n_leader_actions, rng)
+            response = OptimalFollower().respond(game, truth, pi1)
+            feasible = feasible.observe(pi1, response)
+            chosen.append(prefers_cuts([episode.block for episode in feasible.episodes]))
+        assert chosen == expected
     assert not prefers_cuts([])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_round_is_solved_from_scratch(seed, monkeypatch):
+    # Explicit rows of mazes hold entries from 1 down to 1e-12, which `solve` would not leave alone.
+    feasible, rng = seen(seed, episodes=(6, 7), mazes=True)
+    objective = rng.uniform(-1, 1, feasible.game.n_states)
+    expected = feasible.maximise(objective, method="lifted").value
+    monkeypatch.setattr(live, "settle", None)
+    monkeypatch.setattr(FeasibleRewards, "_program", None)
+    found = feasible.maximise(objective, method="cuts")
+    assert found.value == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("part", ["x", "y"])
+def test_a_last_round_that_is_off_is_none_and_the_lifted_program_answers(part, monkeypatch):
+    feasible, rng = seen(5, states=(6, 7), discounts=(0.9,))
+    objective = rng.uniform(-1, 1, feasible.game.n_states)
+    advance = live.LiveProgram.advance
+
+    def off(program):
+        after = advance(program)
+        values = getattr(after, part)
+        return after._replace(**{part: values + 1e-5 * np.abs(values).max()})
+
+    expected = feasible.maximise(objective, method="lifted")
+    monkeypatch.setattr(live.LiveProgram, "advance", off)
+    found = feasible.maximise(objective, method="cuts")
+    assert np.array_equal(found.reward, expected.reward)
+    assert found.solved.said == "kOptimal"
+    assert_kkt(feasible.problem(objective), found.solved)
 
 
 def test_thirty_episodes_of_algorithm_1_stay_feasible_for_the_truth():

@@ -154,6 +154,47 @@ def test_a_basis_that_the_program_cannot_have_is_refused(basic):
     assert solve(problem, basis=basic).value == pytest.approx(1)
 
 
+@given(seed=seeds)
+def test_rounds_go_on_from_where_they_are_and_leave_what_solve_promises(seed):
+    rng = np.random.default_rng(seed)
+    matrix, low, high = drawn(rng, 5, 4)
+    c = rng.normal(size=4)
+    rounds = LiveProgram(c, matrix[:3], low[:3], high[:3], lower=-1.0, upper=1.0)
+    first = rounds.advance()
+    assert first is not None
+    inside = matrix @ first.x
+    low, high = np.minimum(low, inside), np.maximum(high, inside)
+    rounds.add_rows(matrix[3:], low[3:], high[3:])
+    second = rounds.advance()
+    # Rows that hold already change nothing.
+    assert second.iterations == 0
+    assert c @ second.x == pytest.approx(c @ first.x)
+    assert second.y.shape == (5,)
+    solved = rounds.solve()
+    assert solved.value == pytest.approx(c @ second.x, abs=1e-9)
+    assert solved.residuals.largest() < 1e-8
+
+
+def test_numbers_that_highs_drops_end_no_rounds_and_solve_counts_them():
+    # In its second row HiGHS drops the last entry, so it lets x₀ be 0 there; it must be 1e-13.
+    live = LiveProgram([1.0, 1.0], [[1.0, 1.0]], [1.0], [INF], lower=0.0, upper=1.0)
+    assert live.advance().x.sum() == pytest.approx(1)
+    live.add_rows([[1.0, -1e-13], [0.0, 1.0]], [0.0, 1.0], [INF, INF])
+    after = live.advance()
+    assert after.x == pytest.approx([0, 1])
+    solved = live.solve()
+    assert solved.primal["x"] == pytest.approx([1e-13, 1], rel=1e-9)
+
+
+def test_a_round_without_a_point_is_none():
+    empty = LiveProgram([1.0], [[1.0], [1.0]], [-INF, 2.0], [1.0, INF])
+    assert empty.advance() is None
+    assert LiveProgram([1.0], [[1.0]], [-INF], [1.0]).advance() is None
+    slow = HiGHS(time_limit=0, presolve=False)
+    matrix, low, high = drawn(np.random.default_rng(0), 40, 30)
+    assert LiveProgram(np.ones(30), matrix, low, high, solver=slow).advance() is None
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
 def test_tiny_and_huge_objectives_are_not_lost(scale):
     live = LiveProgram([1.0, 1.0], [[1.0, 1.0]], [1.0], [1.0], lower=0.0)
