@@ -22,30 +22,42 @@ from typing import Any
 
 from cases import GROUPS, group
 from desk import ENVIRONMENT, RemoteDesk
-from measure import BEFORE, NOW, Place, fits, measured
+from measure import BEFORE, FAILED, NOW, TROUBLES, Place, fits, measured
 from page import as_text
 
 PACKAGES = ("cvxpy", "highspy", "numpy", "scipy", "quantecon", "numba")
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run_group(name: str, places: dict[str, Place], quick: bool) -> dict[str, Any]:
-    """Measure the cases of a group, printing each when it is done."""
+def run_group(name: str, places: dict[str, Place], quick: bool) -> tuple[dict[str, Any], int]:
+    """Measure the cases of a group, printing each when it is done; return also what failed."""
     began, module = time.perf_counter(), group(name)
-    rows = []
+    rows, failures = [], 0
     for index, case in enumerate(module.cases(quick)):
-        rows.append(measured(name, index, case, places, quick))
+        try:
+            rows.append(measured(name, index, case, places, quick))
+        except TROUBLES as cause:
+            print(f"  {case.title}: {cause}", flush=True)
+            failures += 1
+            continue
         print(as_text(rows[-1]), flush=True)
     found = []
     if module.GROWTH:
         found = fits(rows, module.GROWTH, getattr(module, "EXPONENTIAL", False))
-    return {
+    result = {
         "title": module.TITLE,
         "text": (module.__doc__ or "").strip(),
         "rows": rows,
         "fits": found,
         "seconds": round(time.perf_counter() - began, 1),
     }
+    return result, failures + count_failures(rows)
+
+
+def count_failures(rows: list[dict[str, Any]]) -> int:
+    """Return how many contestants of this checkout ended in an error."""
+    entries = (one.get(NOW, {}) for row in rows for one in row["contestants"].values())
+    return sum(entry.get("note", "").startswith(FAILED) for entry in entries)
 
 
 def conditions(checkouts: dict[str, Path]) -> dict[str, Any]:
@@ -68,7 +80,7 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="a checkout to put beside this one")
     given = parser.parse_args()
     os.environ.update(ENVIRONMENT)
-    checkouts = {NOW: ROOT}
+    checkouts, failures = {NOW: ROOT}, 0
     if given.before:
         checkouts[BEFORE] = given.before.resolve()
     result: dict[str, Any] = {"groups": {}}
@@ -81,13 +93,16 @@ def main() -> None:
         }
         for name in given.groups or GROUPS:
             print(f"\n{name}", flush=True)
-            found = run_group(name, places, given.quick)
+            found, failed = run_group(name, places, given.quick)
             result["groups"][name] = {**found, "measured": conditions(checkouts)}
             print(f"  {found['seconds']} s", flush=True)
+            failures += failed
             if given.out:
                 done = result["groups"]
                 result["groups"] = {one: done[one] for one in GROUPS if one in done}
                 given.out.write_text(json.dumps(result, indent=1) + "\n")
+    if failures:
+        raise SystemExit(f"{failures} contestants failed")
 
 
 def _commit(checkout: Path) -> str:

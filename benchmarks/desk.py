@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from cases import Contestant, Outcome, group
 
-__all__ = ["Absent", "Desk", "GivenUp", "RemoteDesk", "Run"]
+__all__ = ["Absent", "Desk", "Failed", "GivenUp", "RemoteDesk", "Run"]
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -40,6 +40,10 @@ class Absent(Exception):
 
 class GivenUp(Exception):
     """A run took longer than its limit, or ended its process."""
+
+
+class Failed(Exception):
+    """A run ended in an error, in a process of its own."""
 
 
 class Run(NamedTuple):
@@ -149,7 +153,7 @@ class RemoteDesk:
         if kind == "absent":
             raise Absent(answer)
         if kind == "trouble":
-            raise RuntimeError(answer)
+            raise Failed(answer)
         return answer
 
     def _start(self) -> None:

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from cases import Case
-from desk import Absent, GivenUp, Run
+from desk import Absent, Failed, GivenUp, Run
 from growth import growth
 
-__all__ = ["BEFORE", "NOW", "Place", "fits", "measured", "quartiles"]
+__all__ = ["BEFORE", "FAILED", "NOW", "TROUBLES", "Place", "fits", "measured", "quartiles"]
 
 NOW, BEFORE = "now", "before"
 
@@ -28,6 +28,10 @@ LONG = 3.0
 QUICK = 2
 
 Entry = dict[str, Any]
+
+# What may happen to one contestant while the others go on, and what the table calls it.
+TROUBLES = Absent, GivenUp, Failed
+FAILED = "failed"
 
 
 class Place(Protocol):
@@ -54,13 +58,20 @@ class _Turn:
             return
         try:
             run = self.desk.run(self.label, i, case.limit)
-        except (Absent, GivenUp) as cause:
-            self.note = f"{'absent' if isinstance(cause, Absent) else 'given up'}: {cause}"
+        except TROUBLES as cause:
+            self.note = _said(cause)
             return
         self.spent += run.spent
         self.answers[i] = run.value
         if case.seeds or i or run.spent >= LONG:
             self.runs.append(run)
+
+    def peak(self) -> float | None:
+        """Return the peak of a run, where it comes to an end."""
+        try:
+            return self.desk.peak(self.label)
+        except TROUBLES:
+            return None
 
     def entry(self, reference: Mapping[int, Any]) -> Entry:
         """Return what the result file keeps of it."""
@@ -97,10 +108,10 @@ def measured(
     for where, desk in desks.items():
         try:
             found = desk.open(name, index, quick)
-        except Absent as cause:
+        except TROUBLES as cause:
             if where == NOW:
                 raise
-            absent[where] = f"absent: {cause}"
+            absent[where] = _said(cause)
             continue
         turns += [_Turn(one, where, desk, mine) for one, mine in found if mine or where == NOW]
     labels = list(dict.fromkeys(turn.label for turn in turns))
@@ -113,8 +124,8 @@ def measured(
     for turn in turns:
         rows[turn.label]["ours"] |= turn.ours
         rows[turn.label][turn.where] = turn.entry(reference)
-        if case.memory and turn.runs:
-            rows[turn.label][turn.where]["memory"] = _short(turn.desk.peak(turn.label))
+        if case.memory and turn.runs and (peak := turn.peak()) is not None:
+            rows[turn.label][turn.where]["memory"] = _short(peak)
     for where, note in absent.items():
         for label, row in rows.items():
             if row["ours"]:
@@ -179,6 +190,11 @@ def _difference(answer: Any, reference: Any) -> float:
         one, other = one.mean(), other.mean()
     apart = float(np.abs(one - other).max(initial=0.0))
     return apart / max(float(np.abs(other).max(initial=0.0)), 1e-300) if apart else 0.0
+
+
+def _said(cause: Exception) -> str:
+    names = {Absent: "absent", GivenUp: "given up", Failed: FAILED}
+    return f"{names[type(cause)]}: {cause}"
 
 
 def _short(number: float) -> float:

@@ -131,7 +131,7 @@ def _lines(row: dict[str, Any]) -> Iterator[list[tuple[str, int]]]:
             _apart(entry.get("differs")),
             seconds(older) if older else old.get("note", ""),
             number(older / median) if older and median else "",
-            number(entry["memory"]) if "memory" in entry else "",
+            _peak(entry, old),
             _figures(entry, old),
         ]
         yield [(text, width) for text, (_, width) in zip(texts, HEAD, strict=True)]
@@ -145,6 +145,11 @@ def _times(entry: dict[str, Any]) -> list[str]:
     spread = f"{seconds(low)} – {seconds(high)}" if len(times) > 1 else ""
     middle, wall = np.median(times), np.median(entry["wall"])
     return [seconds(middle), spread, seconds(wall), str(len(times))]
+
+
+def _peak(entry: dict[str, Any], old: dict[str, Any]) -> str:
+    text = number(entry["memory"]) if "memory" in entry else ""
+    return f"{text} [before {number(old['memory'])}]" if "memory" in old else text
 
 
 def _apart(share: float | None) -> str:
