@@ -93,12 +93,12 @@ FURTHER = (
         *("planning", _RANDOM + "1,000", "values and all ties", "QuantEcon"),
     ),
     Claim(
-        "the same without certificate",
-        *("planning", _RANDOM + "1,000", "values, no certificate", "QuantEcon"),
+        "a policy, without certificate",
+        *("planning", _RANDOM + "1,000", "policy, no certificate", "QuantEcon"),
     ),
     Claim(
-        "100,000 states without certificate",
-        *("planning", _RANDOM + "100,000", "values, no certificate", "QuantEcon"),
+        "a policy of 100,000 states, without certificate",
+        *("planning", _RANDOM + "100,000", "policy, no certificate", "QuantEcon"),
     ),
     Claim(
         "evaluate, a grid of 90,000 states",
