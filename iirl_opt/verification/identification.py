@@ -11,6 +11,7 @@ Source: paper, Section 4.1 for what is asked; the measures are ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.sets import RewardSet
 from iirl_opt.rewards.state_reward import StateReward
-from iirl_opt.solver import Solver, solve
+from iirl_opt.solver import LiveProgram, Solver, solve
 from iirl_opt.solver.records import SOLVER
 
 __all__ = ["Identification", "RewardFrame", "identify"]
@@ -97,7 +98,7 @@ def identify(
     ------
     InvalidReward
 
-    **Cost** a few LPs; with a hypothesis 4 (S − 2) more, compiled twice.
+    **Cost** a few LPs; with a hypothesis 4 (S − 2) more, each begun where the last one ended.
     """
     n_states = feasible.game.n_states
     dimension = feasible.dimension(solver=solver)
@@ -139,16 +140,13 @@ class RewardFrame(NamedTuple):
 
     def width(self, feasible: RewardSet, solver: Solver | None) -> tuple[float, Array]:
         """Return the largest ``|φ · x|`` or ``−w · x`` in the simplex, and an x that has it."""
-        r, c = cp.Variable(self.w.size, name="r"), cp.Parameter(self.w.size)
+        r = cp.Variable(self.w.size, name="r")
         limits = feasible.constraints(r) + RewardSimplex().constraints(r)
-        program = cp.Problem(cp.Maximize(c @ r), limits)
         width, at = 0.0, np.full(self.w.size, 1 / self.w.size)
-        for direction in (*self.across, *(-self.across), -self.w):
-            c.value = direction
-            value = solve(program, solver).value
-            assert value is not None
+        directions = np.stack([*self.across, *(-self.across), -self.w])
+        for value, x in _furthest(r, limits, directions, solver):
             if value > width:
-                width, at = value, np.asarray(r.value)
+                width, at = value, x
         return width, at
 
     def angles(self, feasible: RewardSet, solver: Solver | None) -> tuple[float, float]:
@@ -157,23 +155,44 @@ class RewardFrame(NamedTuple):
         With ``w · x = 1`` and m_i the largest ``|φ_i · x|``, the tangent is between max m and |m|.
         """
         unbounded = math.pi, math.pi / 2
-        r, c = cp.Variable(self.w.size, name="r"), cp.Parameter(self.w.size)
+        r = cp.Variable(self.w.size, name="r")
         cone = [*feasible.constraints(r), (cp.sum(r) == 0).set_label("centred")]
         against = solve(
             cp.Problem(cp.Minimize(self.w @ r), [*cone, *RewardBox().constraints(r)]), solver
         )
         if against.value is None or against.value < -THIN:
             return unbounded
-        program = cp.Problem(cp.Maximize(c @ r), [*cone, (self.w @ r == 1).set_label("unit along")])
-        largest = np.zeros(len(self.across))
-        for i, direction in enumerate(self.across):
-            for sign in (1.0, -1.0):
-                c.value = sign * direction
-                try:
-                    value = solve(program, solver).value
-                except (Infeasible, Unbounded):
-                    return unbounded
-                assert value is not None
-                largest[i] = max(largest[i], value)
+        limits = [*cone, (self.w @ r == 1).set_label("unit along")]
+        signed = np.concatenate([self.across, -self.across])
+        try:
+            found = [value for value, _ in _furthest(r, limits, signed, solver)]
+        except (Infeasible, Unbounded):
+            return unbounded
+        largest = np.maximum(0.0, np.max(np.reshape(found, (2, -1)), axis=0))
         most = math.atan(float(np.linalg.norm(largest)))
         return most, math.atan(float(largest.max(initial=0.0)))
+
+
+def _furthest(
+    r: cp.Variable, limits: list[cp.Constraint], directions: Array, solver: Solver | None
+) -> Iterator[tuple[float, Array]]:
+    """Yield how far rewards within limits go in each direction (k, S), and one that does.
+
+    Each program begins where the one before it ended, unless a solver is named.
+    """
+    if solver is None and len(directions):
+        live: LiveProgram = LiveProgram.of(cp.Problem(cp.Maximize(directions[0] @ r), limits))
+        at, goal = live.columns[r.name()], np.zeros(live.shape[1])
+        for direction in directions:
+            goal[at] = direction
+            live.change_objective(goal)
+            found = live.solve()
+            yield float(goal @ found.primal["x"]), found.primal["x"][at]
+        return
+    c = cp.Parameter(r.size)
+    program = cp.Problem(cp.Maximize(c @ r), limits)
+    for direction in directions:
+        c.value = direction
+        value = solve(program, solver).value
+        assert value is not None
+        yield value, np.asarray(r.value)
