@@ -601,7 +601,7 @@ NOT_WALKED = {
         "the data of a certificate: whatever they are, `check` says whether they prove the claim"
     ),
     r"\w+\.(shares|matches|combined|paid|proved|halfspaces|missed|exact|read|entries|times|transposed|"
-    r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|code)": (
+    r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|same_rows|leads_to|code)": (
         "of the makers and the checker of proofs, or of the engine of chains; not for users"
     ),
     r"(legend_below|panels|plot_\w+|save)": "draws what the library returns",

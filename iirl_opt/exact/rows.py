@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.exact.numbers import Vector, common, over
 
-__all__ = ["IMAGE", "ExactRows", "FloatRows"]
+__all__ = ["IMAGE", "ExactRows", "FloatRows", "same_entries"]
 
 Integers = NDArray[np.int64]
 
@@ -144,6 +144,14 @@ class ExactRows:
             pointers, self.indices[at], self.numerators[at], self.denominators[rows], self.width
         )
 
+    def same(self, one: Integers, two: Integers) -> NDArray[np.bool_]:
+        """Return for pairs of rows whether they are written alike, as rows in lowest terms are.
+
+        **Cost** arithmetic on the entries of the pairs.
+        """
+        alike = np.asarray(self.denominators[one] == self.denominators[two], dtype=bool)
+        return alike & same_entries(self.indptr, self.indices, self.numerators, one, two)
+
     def times(self, vector: Vector) -> Vector:
         """Return the product with a vector."""
         numbers, below = common(vector)
@@ -189,3 +197,23 @@ class ExactRows:
         below = np.repeat(self.denominators, spans)
         out[rows, self.indices] = over(self.numerators.tolist(), below.tolist())
         return out
+
+
+def same_entries(
+    indptr: Integers, indices: Integers, data: NDArray[Any], one: Integers, two: Integers
+) -> NDArray[np.bool_]:
+    """Return for pairs of rows in the layout of CSR whether their entries are the same, in order.
+
+    Parameters
+    ----------
+    one, two : numbers of rows, of one shape (k,).
+    """
+    spans = np.diff(indptr)
+    same = np.asarray(spans[one] == spans[two])
+    pair = np.repeat(np.flatnonzero(same), spans[one[same]])
+    starts = np.cumsum(spans[one[same]]) - spans[one[same]]
+    step = np.arange(pair.size) - np.repeat(starts, spans[one[same]])
+    first, second = indptr[one[pair]] + step, indptr[two[pair]] + step
+    apart = (indices[first] != indices[second]) | (data[first] != data[second])
+    same[pair[apart.astype(bool)]] = False
+    return same

@@ -14,11 +14,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from iirl_opt.checks import LABELS
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
-from iirl_opt.exact.rows import ExactRows
+from iirl_opt.exact.rows import ExactRows, same_entries
 from iirl_opt.game.entries import Exact, RowBlocks, read_kernel, rows_of
 from iirl_opt.game.kernel import (
     Matrix,
@@ -178,6 +179,56 @@ class FiniteModel:
         at = np.zeros(mixed.shape, dtype=np.int64)
         at[played, a] = np.arange(played.size)
         return of.mixed(mixed, at)
+
+    def same_rows(self, one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for pairs of rows ``s·n + choice`` of a state whether they are written alike.
+
+        Then they are equal; equal rows may be written differently where they are mixtures.
+        """
+        if self._origin is not None:
+            return self._same_in_origin(one, two)
+        if self.is_rational:
+            both = self.exact_rows(np.concatenate([one, two]))
+            return both.same(np.arange(one.size), np.arange(one.size, 2 * one.size))
+        kernel = self.matrix
+        if is_sparse(kernel):
+            return same_entries(kernel.indptr, kernel.indices, kernel.data, one, two)
+        return np.asarray((kernel[one] == kernel[two]).all(axis=1))
+
+    def _same_in_origin(self, one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.bool_]:
+        assert self._origin is not None
+        game, pi1 = self._origin
+        if pi1 is None:
+            return game.same_rows(one, two)
+        _, n_a, n_b = game.shape
+        pair, a = np.nonzero(pi1[one // n_b])
+        at = ((one // n_b)[pair] * n_a + a) * n_b
+        apart = ~game.same_rows(at + one[pair] % n_b, at + two[pair] % n_b)
+        same = np.ones(one.shape, dtype=bool)
+        same[pair[apart]] = False
+        return same
+
+    def leads_to(self, rows: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the label that all states have which rows ``s·n + choice`` lead to, or −1, (k,).
+
+        A probability too small for a float counts. `labels` has shape (S,).
+        """
+        if self._origin is not None:
+            game, pi1 = self._origin
+            if pi1 is None:
+                return game.leads_to(rows, labels)
+            _, n_a, n_b = game.shape
+            pair, a = np.nonzero(pi1[rows // n_b])
+            each = game.leads_to(((rows // n_b)[pair] * n_a + a) * n_b + rows[pair] % n_b, labels)
+            starts = np.searchsorted(pair, np.arange(rows.size))
+        else:
+            exact = self.is_rational
+            given: Any = self.exact_rows(rows) if exact else csr_array(self.matrix[rows])
+            each, starts = labels[given.indices], given.indptr[:-1]
+        if not rows.size:
+            return each
+        least, most = np.minimum.reduceat(each, starts), np.maximum.reduceat(each, starts)
+        return np.where(least == most, least, -1)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -59,6 +59,12 @@ class PlanningProblem:
         full = np.broadcast_to(self.reward, self.mdp.shape)
         return np.asarray(full[np.arange(self.mdp.n_states), actions])
 
+    def same_rewards(self, one: Integers, two: Integers) -> NDArray[np.bool_]:
+        """Return for pairs of rows ``s·n + b`` of a state whether their exact rewards are equal."""
+        if self.reward.shape[1] == 1:
+            return np.ones(one.shape, dtype=bool)
+        return np.asarray(self.exact(one) == self.exact(two), dtype=bool)
+
     def mixed(self, flat: Array) -> tuple[Array, Array]:
         """Return the mean rewards (S,) under weights (S, n), and how far off they may be."""
         slop = self.slop + 4 * (flat.shape[1] + 3) * UNIT * np.abs(self.reward)

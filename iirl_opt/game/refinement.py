@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from iirl_opt.exact.chains import discounted_sums, largest_class
 from iirl_opt.exact.linear import WITHOUT_FLINT, has_flint
@@ -25,6 +26,7 @@ from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.factors import UNIT
 from iirl_opt.game.iteration import Played
 from iirl_opt.game.problem import PlanningProblem
+from iirl_opt.game.support import reached_from
 
 __all__ = ["UNKNOWN", "sharpened", "signs_of_gains"]
 
@@ -51,16 +53,15 @@ def signs_of_gains(
     A sign is −1, 0, 1, or `UNKNOWN`.
     """
     mdp, gamma = problem.mdp, problem.mdp.exact_discount
-    rows = mdp.exact_rows(problem.rows(played.actions))
-    reward = problem.exact(problem.rows(played.actions))
     choices = s * mdp.n_choices + b
     other, gained = mdp.exact_rows(choices), problem.exact(choices)
     ahead = np.unique(np.append(other.indices, s))
+    rows, reward = _followed(problem, played, ahead)
     size = largest_class(rows, ahead)
     quick, longest = (QUICK, LONGEST) if has_flint() else (WITHOUT_FLINT, WITHOUT_FLINT)
     signs, doubt = np.full(s.size, UNKNOWN, dtype=np.int64), np.zeros(s.size)
     if size > quick:
-        fine = _Refined.of(rows, reward, gamma, played)
+        fine = _Refined.of(problem, played)
         signs, doubt = fine.signs(s, other, gained)
     open_ = np.flatnonzero(signs == UNKNOWN)
     wide = not (doubt[open_] <= 2.0**-60 * np.abs(played.values[s[open_]])).all()
@@ -71,14 +72,37 @@ def signs_of_gains(
     return signs, float(doubt[signs == UNKNOWN].max(initial=0.0))
 
 
+def _followed(
+    problem: PlanningProblem, played: Played, sources: Integers
+) -> tuple[ExactRows, Vector]:
+    """Return the exact chain, (S, S), and rewards (S,) of all states that some lead to, these too.
+
+    Rows of all other states are empty.
+    """
+    n, choices = len(played.actions), problem.rows(played.actions)
+    graph = csr_array(played.factors.chain)
+    tail, head = np.repeat(np.arange(n), np.diff(graph.indptr)), graph.indices.astype(np.int64)
+    reached, more = np.zeros(n, dtype=bool), sources
+    while more.size:
+        reached[more] = True
+        reached = reached_from(tail, head, reached)
+        own = problem.mdp.exact_rows(choices[reached])
+        # A probability too small for a float leads on, too.
+        more = own.indices[~reached[own.indices]]
+    spans, below = np.zeros(n, dtype=np.int64), np.ones(n, dtype=object)
+    spans[reached], below[reached] = np.diff(own.indptr), own.denominators
+    reward = np.full(n, Fraction(0), dtype=object)
+    reward[reached] = problem.exact(choices[reached])
+    pointers = np.concatenate([[0], np.cumsum(spans)])
+    return ExactRows(pointers, own.indices, own.numerators, below, n), reward
+
+
 def sharpened(problem: PlanningProblem, played: Played) -> Played:
     """Return what is played with values refined by exact residuals, nearly to their last bit.
 
     **Cost** arithmetic on Python's integers, some 20 passes over the chain.
     """
-    rows = problem.mdp.exact_rows(problem.rows(played.actions))
-    reward = problem.exact(problem.rows(played.actions))
-    fine = _Refined.of(rows, reward, problem.mdp.exact_discount, played)
+    fine = _Refined.of(problem, played)
     values = _reals(fine.values, fine.bits)
     error = fine.error * (1 + 4 * UNIT) + 2 * UNIT * np.abs(values)
     better = error < played.error
@@ -97,8 +121,10 @@ class _Refined:
     error: Array
 
     @classmethod
-    def of(cls, rows: ExactRows, reward: Vector, discount: Fraction, played: Played) -> _Refined:
+    def of(cls, problem: PlanningProblem, played: Played) -> _Refined:
         """Refine float values by exact residuals until only those of fixed point are left."""
+        discount, choices = problem.mdp.exact_discount, problem.rows(played.actions)
+        rows, reward = problem.mdp.exact_rows(choices), problem.exact(choices)
         sizes = np.abs(played.values)
         exponents = np.frexp(sizes[(sizes > 0) & np.isfinite(sizes)])[1]
         bits = BITS - min(int(exponents.min(initial=0)), 0)

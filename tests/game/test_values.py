@@ -15,7 +15,7 @@ from instances import best_values, games, kernel_of, policies, rewards
 
 from iirl_opt.errors import InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import as_reals
-from iirl_opt.game import refinement
+from iirl_opt.game import optimum, refinement
 from iirl_opt.game.exact import exact_optimum, exact_values
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
@@ -475,6 +475,34 @@ def test_threads_may_share_an_optimum_that_decides_its_ties():
     assert set(asked) == {copied.optimal.tobytes()}
     for name in ("actions", "undecided", "error", "scale"):
         assert np.array_equal(getattr(optimum, name), getattr(copied, name))
+
+
+@given(data=st.data(), game=games(states=(1, 4), leader=(1, 2), follower=(1, 2)))
+def test_ties_are_decided_later_as_they_are_at_once(data, game):
+    reward = data.draw(rewards(game.n_states))
+    with patch.object(optimum, "SLIGHT", -1.0):
+        at_once = modified_policy_iteration(game, reward)
+    later = modified_policy_iteration(game, reward)
+    values = later.values
+    for found in (later, pickle.loads(pickle.dumps(later))):
+        assert (found.optimal == at_once.optimal).all()
+        assert (found.actions == at_once.actions).all()
+        assert (found.undecided == at_once.undecided).all()
+        assert found.doubt == at_once.doubt
+        assert (np.abs(found.values - at_once.values) <= found.error + at_once.error).all()
+        assert (found.values == values).all()
+        assert (found.scale == later.scale).all()
+
+
+@pytest.mark.parametrize("pays", [Fraction(1, 10**400), Fraction(1, 3)])
+def test_nothing_is_at_stake_only_where_all_that_follows_pays_the_same(pays):
+    # From state 0 to one of two that nothing leads away from; the one pays a little more.
+    kernel = np.zeros((3, 2, 3), dtype=int)
+    kernel[0, 0, 1] = kernel[0, 1, 2] = kernel[1, :, 1] = kernel[2, :, 2] = 1
+    for second, ties in [(pays, True), (pays + Fraction(1, 10**420), False)]:
+        reward = np.array([0, pays, second], dtype=object)
+        found = policy_iteration(MDP(kernel, "9/10"), reward)
+        assert found.optimal.tolist() == [[ties, True], [True, True], [True, True]]
 
 
 def test_ties_of_large_classes_are_decided_when_asked():
