@@ -228,7 +228,8 @@ def doors(tree, known):
         on = node.func.value
         origin = made.get(ast.unparse(on), on)
         maker = ast.unparse(origin.func) if isinstance(origin, ast.Call) else ast.unparse(origin)
-        known_maker = maker.split(".")[-1] in {*known, "linalg", "splu"}
+        # A class, or a constructor of it by another name.
+        known_maker = not {*known, "linalg", "splu"}.isdisjoint(maker.split(".")[-2:])
         if node.func.attr == "solve_via_data" or not known_maker:
             yield ast.unparse(node)
 
@@ -239,7 +240,7 @@ plain = splu(matrix)
 plain.solve(x)
 typed: Any = splu(matrix)
 bare: int
-typed.solve(x), splu(y).solve(z), np.linalg.solve(a, b), Model(game).solve()
+typed.solve(x), splu(y).solve(z), np.linalg.solve(a, b), Model(game).solve(), Model.of(x).solve()
 problem = cp.Problem(objective)
 problem.solve(), cp.Problem(objective).solve(), model.problem.solve(), chain.solve_via_data(data)
 """

@@ -181,7 +181,7 @@ def _furthest(
     Each program begins where the one before it ended, unless a solver is named.
     """
     if solver is None and len(directions):
-        live: LiveProgram = LiveProgram.of(cp.Problem(cp.Maximize(directions[0] @ r), limits))
+        live = LiveProgram.of(cp.Problem(cp.Maximize(directions[0] @ r), limits))
         at, goal = live.columns[r.name()], np.zeros(live.shape[1])
         for direction in directions:
             goal[at] = direction
