@@ -20,7 +20,7 @@ def test_a_float_is_the_rational_that_it_is(x):
 def test_texts_integers_and_decimals_are_exact(x, power):
     assert as_fraction(str(x)) == as_fraction(x) == x
     assert as_fraction(f"{x.numerator}e{power}") == x.numerator * Fraction(10) ** power
-    assert as_fraction(Decimal(x.numerator).scaleb(power)) == x.numerator * Fraction(10) ** power
+    assert as_fraction(Decimal(f"{x.numerator}e{power}")) == x.numerator * Fraction(10) ** power
 
 
 @pytest.mark.parametrize(
