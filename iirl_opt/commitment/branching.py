@@ -1,15 +1,18 @@
 """Branch and bound over boxes of deterministic commitments: the search itself.
 
 A node is a box of commitments (`iirl_opt.commitment.relaxation`); its children fix the action of
-one state. Boxes are taken best bound first, many at a time; the optimistic commitment of each is
-evaluated, so the incumbent is always a commitment with its true value; boxes of few commitments are
-enumerated. A box is cut off where its bound is below what the incumbent surely earns; boxes within
-the tolerance of it are put aside for the end game, and the largest bound that is left then is part
-of the answer: value, bound and gap are there whenever it ends.
+one state. Boxes are taken best bound first, many at a time; the optimistic commitments of the most
+promising are evaluated, so the incumbent is always a commitment with its true value; boxes of few
+commitments are enumerated. Of actions that do the same the first stands for all. A box is cut off
+where its bound is below what the incumbent surely earns; boxes within the tolerance of it are put
+aside for the end game, and the largest bound that is left then is part of the answer: value, bound
+and gap are there whenever it ends.
 
 The state to branch on is where the optimistic play, weighted by how much it is visited from the
 start, depends most on the action: by the spread of the leader's optimistic action values, and of
-the follower's, which shape the answers elsewhere.
+the follower's, which shape the answers elsewhere. For a Boltzmann follower the second is weighted
+by what it does there: its play in s moves by β p times the change of an action value, which the
+occupancies of `iirl_opt.commitment.deviations` carry to s.
 """
 
 from __future__ import annotations
@@ -28,14 +31,21 @@ from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers
 from iirl_opt.commitment.relaxation import Box, Mask, Relaxation
 from iirl_opt.commitment.search_tree import TreeRecorder
 from iirl_opt.commitment.searches import Search, commitments, concluded, seconds_left
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 
 __all__ = ["GAP", "LEAF", "branched"]
 
 # Boxes bounded together, and the size up to which a box is enumerated.
-BATCH, LEAF = 64, 32
+BATCH, LEAF = 64, 4
 
 # The gap that is accepted, as a share of the scale of the incumbent: half of what counts as none.
 GAP = PROVED / 2
+
+# Boxes of a batch whose optimistic commitments are evaluated: those of the largest bounds.
+LOOKED = 8
+
+# What a change of the follower's play counts beside one of the leader's own action values.
+MOVED = 2.0
 
 # Boxes bounded in the end game.
 FINISH = 512
@@ -101,9 +111,10 @@ class Branching:
     aside: list[_Node] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
     tolerance: float = 0.0
+    seen: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.relaxation: Relaxation = Relaxation(self.problem)
+        self.relaxation: Relaxation = Relaxation(self.problem, tight=self.recorder is None)
         self.incumbent: Incumbent = Incumbent(self.problem)
 
     @property
@@ -128,7 +139,8 @@ class Branching:
 
     def begin(self) -> None:
         """Bound the whole problem."""
-        root = self.relaxation.bound(self.problem.allowed[None])
+        whole = self.problem.allowed if self.recorder is not None else _distinct(self.problem)
+        root = self.relaxation.bound(whole[None])
         self.add(root, np.zeros(1, int) if self.recorder is None else self.recorder.root(root))
 
     def work(self, until: float) -> None:
@@ -147,10 +159,11 @@ class Branching:
             self.expand()
 
     def add(self, boxes: Box, recorded: Integers) -> None:
-        """Evaluate the optimistic commitments of boxes and keep those worth opening."""
-        self.incumbent.look(boxes.actions)
+        """Evaluate optimistic commitments of the best boxes and keep those worth opening."""
         self.nodes += len(boxes.mask)
         bounds = weighted(boxes.w_hi, self.problem.game.start)
+        promising = np.argsort(-bounds, kind="stable")[:LOOKED]
+        self._look(boxes.actions[promising[bounds[promising] >= self.incumbent.floor]])
         for i in np.flatnonzero(bounds > self.incumbent.floor):
             below = -float(bounds[i])
             node = _Node(below, next(self.numbers), boxes, int(i), int(recorded[i]))
@@ -158,6 +171,13 @@ class Branching:
                 heappush(self.heap, node)
             else:
                 self.aside.append(node)
+
+    def _look(self, commitments: Integers) -> None:
+        """Evaluate those commitments (N, S) that were not evaluated yet."""
+        new = [row.tobytes() not in self.seen for row in commitments]
+        self.seen.update(row.tobytes() for row in commitments)
+        if any(new):
+            self.incumbent.look(commitments[new])
 
     def _worth_opening(self, node: _Node) -> bool:
         """Return whether a box may be better than the incumbent by more than the tolerance."""
@@ -193,19 +213,36 @@ class Branching:
 
     def _states(self, boxes: Box) -> Integers:
         """Return the state to branch on in each box, (N,)."""
-        problem = self.problem
-        states = np.arange(problem.game.n_states)
-        rows = problem.kernel[states, boxes.actions]
-        chain = np.matmul(boxes.response[:, :, None], rows)[:, :, 0]
-        system = np.eye(len(states)) - problem.game.discount * chain
+        problem, gamma = self.problem, self.problem.game.discount
+        at = np.arange(len(boxes.mask))[:, None], np.arange(problem.game.n_states)
+        actions, play = boxes.actions, boxes.response
+        rows = problem.kernel[at[1], actions]
+        chain = np.matmul(play[:, :, None], rows)[:, :, 0]
+        system = np.eye(problem.game.n_states) - gamma * chain
         visits = np.linalg.solve(np.swapaxes(system, 1, 2), problem.game.start[:, None])[..., 0]
-        spread = _differences(boxes.q, boxes.mask)
-        middle = (boxes.h_lo + boxes.h_hi) / 2
-        theirs = self.relaxation.action_values(middle).max(axis=-1)
-        spread = spread + _differences(theirs, boxes.mask)
+        theirs = self.relaxation.action_values((boxes.h_lo + boxes.h_hi) / 2)
+        own, moved = _differences(boxes.q, boxes.mask), _differences(theirs.max(-1), boxes.mask)
+        score = (visits + 1e-3) * (own + moved)
+        if isinstance(problem.follower, BoltzmannFollower):
+            gains = self.relaxation.own_values(boxes.w_hi)[(*at, actions)]
+            pull = play * abs(gains - (play * gains).sum(axis=-1, keepdims=True))
+            pull *= MOVED * problem.follower.beta * gamma * visits[..., None]
+            steps = problem.kernel[(*at[1:], actions, theirs[(*at, actions)].argmax(axis=-1))]
+            apart = (rows - chain[:, :, None]).reshape(len(rows), -1, len(at[1]))
+            far = np.matmul(apart, np.linalg.inv(np.eye(len(at[1])) - gamma * steps))
+            moving = np.matmul(pull.reshape(len(rows), 1, -1), abs(far))[:, 0]
+            score = visits * own + (moving + 1e-3) * moved
         open_states = boxes.mask.sum(axis=-1) > 1
-        score = np.where(open_states, (visits + 1e-3) * spread, -1.0)
-        return np.asarray(score.argmax(axis=-1))
+        return np.asarray(np.where(open_states, score, -1.0).argmax(axis=-1))
+
+
+def _distinct(problem: CommitmentProblem) -> Mask:
+    """Return the allowed actions (S, A) less those that do what one before them does."""
+    own = np.unique(problem.full_reward, return_inverse=True)[1]
+    kinds = np.stack([problem.alike, own.reshape(problem.game.shape)], -1)
+    same = (kinds[:, :, None] == kinds[:, None]).all(axis=(3, 4))
+    before = np.tril(np.ones(same.shape[1:], dtype=bool), -1)
+    return np.asarray(problem.allowed & ~(same & before & problem.allowed[:, None]).any(axis=2))
 
 
 def _children(mask: Mask, states: Integers) -> tuple[Mask, Integers]:

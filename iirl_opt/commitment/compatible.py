@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.commitment.problem import Array
+from iirl_opt.commitment.problem import Array, Integers
 from iirl_opt.commitment.stacked import UNIT
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.proportional import ProportionalFollower
@@ -32,6 +32,7 @@ __all__ = [
     "Weights",
     "best_compatible",
     "boltzmann_weights",
+    "largest_mean",
     "proportional_weights",
 ]
 
@@ -56,6 +57,12 @@ class Weights(NamedTuple):
     lo: Array
     hi: Array
     sure: Mask | None = None
+
+    def at(self, n: Integers, states: Integers, actions: Integers) -> Weights:
+        """Return the bounds after one action a state, A = 1: places (N, S) of each axis."""
+        place = n, states, actions
+        lo, hi = (x[place][:, :, None] for x in self[:2])
+        return Weights(lo, hi, None if self.sure is None else self.sure[place][:, :, None])
 
 
 def boltzmann_weights(beta: float, lower: Array, upper: Array) -> Weights:
@@ -87,42 +94,61 @@ def best_compatible(w: Array, answers: Weights) -> tuple[Array, Array]:
 
     Of the R boxes of weights the one with the smallest maximum counts.
     """
+    each = _means(w, answers)
+    reference = each.argmin(axis=0)
+    largest = np.take_along_axis(each, reference[None], axis=0)[0]
     lo, hi, sure = answers
-    order = np.argsort(-w, axis=-1)
-    ranked = np.take_along_axis(w, order, axis=-1)[..., None, :]
-    low = np.take_along_axis(lo, order[..., None, :], axis=-1)
-    high = np.take_along_axis(hi, order[..., None, :], axis=-1)
-    total = high.cumsum(axis=-1) + _after(low)
-    mean = (high * ranked).cumsum(axis=-1) + _after(low * ranked)
-    size = (high * abs(ranked)).cumsum(axis=-1) + _after(low * abs(ranked))
-    rounding = 4 * (w.shape[-1] + 2) * UNIT
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.where(total > 0, (mean + rounding * size) / total, -np.inf)
-    threshold = value.argmax(axis=-1)
-    each = value.max(axis=-1)
-    reference = each.argmin(axis=-1)[..., None]
-    largest = np.take_along_axis(each, reference, axis=-1)[..., 0]
-    last = np.take_along_axis(threshold, reference, axis=-1)
-    rank = np.argsort(order, axis=-1)
-    weights = np.where(
-        rank <= last,
-        np.take_along_axis(hi, reference[..., None], axis=-2)[..., 0, :],
-        np.take_along_axis(lo, reference[..., None], axis=-2)[..., 0, :],
-    )
+    if lo.shape[-2] > 1:
+        at = reference[..., None, None]
+        lo, hi = (np.take_along_axis(x, at, axis=-2) for x in (lo, hi))
+    # At a maximum the weights are large where w is above it; a little below, by rounding.
+    level = (largest - 8 * w.shape[-1] * UNIT * abs(largest))[..., None]
+    weights = np.where(w + 8 * UNIT * abs(w) >= level, hi[..., 0, :], lo[..., 0, :])
     play = weights / np.maximum(weights.sum(axis=-1, keepdims=True), FLOOR)
     if sure is None:
         return largest, play
     worst = np.where(sure, w, np.inf)
     known = np.asarray(sure.any(axis=-1))
     unit = np.eye(w.shape[-1])[worst.argmin(axis=-1)]
-    return np.where(known, worst.min(axis=-1), largest), np.where(known[..., None], unit, play)
+    return _unless_sure(w, largest, sure), np.where(known[..., None], unit, play)
 
 
-def _after(x: Array) -> Array:
-    """Return the sums of what follows each entry along the last axis."""
-    sums = np.zeros_like(x)
-    sums[..., :-1] = x[..., :0:-1].cumsum(axis=-1)[..., ::-1]
-    return sums
+def largest_mean(w: Array, answers: Weights) -> Array:
+    """Return the largest mean (N, S, A) of w (N, S, A, B) over compatible plays."""
+    largest = _means(w, answers).min(axis=0)
+    return largest if answers.sure is None else _unless_sure(w, largest, answers.sure)
+
+
+def _unless_sure(w: Array, largest: Array, sure: Mask) -> Array:
+    """Return the least w of a surely greedy answer where there is one, else the largest mean."""
+    return np.where(sure.any(axis=-1), np.where(sure, w, np.inf).min(axis=-1), largest)
+
+
+def _means(w: Array, answers: Weights) -> Array:
+    """Return the largest means for each of the R boxes, (R, N, S, A), rounded upwards.
+
+    For each b the weights of the answers that are worth at least w_b are the largest, the others
+    the least. The loops go over answers; numbers lie as the answer's axis would, were it the first.
+    """
+    lo, hi, _ = answers
+    n_b = w.shape[-1]
+    rounding = 4 * (n_b + 2) * UNIT
+    parts = [w[..., b] for b in range(n_b)]
+    ahead = [[parts[c] >= parts[b] for c in range(n_b)] for b in range(n_b)]
+    sizes = [abs(part) for part in parts]
+    found = np.full((lo.shape[-2], *np.broadcast_shapes(w.shape[:-1], lo.shape[:-2])), -np.inf)
+    for r, most in enumerate(found):
+        least = [lo[..., r, c] for c in range(n_b)]
+        wide = [hi[..., r, c] - least[c] for c in range(n_b)]
+        for b in range(n_b):
+            total, mean, size = np.zeros((3, *most.shape))
+            for c in range(n_b):
+                x = least[c] + wide[c] * ahead[b][c]
+                total, mean, size = total + x, mean + x * parts[c], size + x * sizes[c]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = np.where(total > 0, (mean + rounding * size) / total, -np.inf)
+            np.maximum(most, value, out=most)
+    return found
 
 
 def _over_largest(lo: Array, hi: Array, q: Array, mask: Mask) -> tuple[Array, Array]:

@@ -8,7 +8,8 @@ it plays allowed actions alone. Three numbers a state bound all commitments of a
 * ``V_π1 ≤ w_hi``, the leader's values: the optimum of an MDP in which a partner picks, beside a,
   the best answer p *compatible* with these bounds.
 
-What is compatible, and the best of it: see `iirl_opt.commitment.compatible`.
+What is compatible, and the best of it: see `iirl_opt.commitment.compatible`; a tighter account of
+a Boltzmann follower: `iirl_opt.commitment.deviations`.
 
 **Validity.** Let T be the leader's evaluation operator of a commitment π1 in the box and U the
 optimistic one. Its true answer is compatible, so ``T w ≤ U w`` for every w; both are monotone
@@ -36,8 +37,10 @@ from iirl_opt.commitment.compatible import (
     Weights,
     best_compatible,
     boltzmann_weights,
+    largest_mean,
     proportional_weights,
 )
+from iirl_opt.commitment.deviations import Range, deviating
 from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers
 from iirl_opt.commitment.stacked import UNIT, solved
 from iirl_opt.errors import InvalidArgument
@@ -120,6 +123,8 @@ class Relaxation:
         the follower's intervals are united over a, and h_lo is the fixed point of ``max_b min_a``.
     free : let the partner answer as it likes where the follower declares no bounds; otherwise such
         a follower is refused.
+    tight : for a Boltzmann follower bound its differences of action values by
+        `iirl_opt.commitment.deviations` as well; a certificate cannot state that.
 
     Raises
     ------
@@ -131,6 +136,7 @@ class Relaxation:
     problem: CommitmentProblem
     stochastic: bool = False
     free: bool = False
+    tight: bool = False
 
     def __post_init__(self) -> None:
         if self.refusal is not None and not self.free:
@@ -143,9 +149,10 @@ class Relaxation:
             )
 
     @cached_property
-    def _flat(self) -> Array:
-        """The kernel as (S', S·A·B)."""
-        return np.ascontiguousarray(self.problem.kernel.reshape(-1, self.problem.game.n_states).T)
+    def _by_answer(self) -> Array:
+        """The kernel as (B, S', S·A): products with it lie as sums over answers want them."""
+        kernel = self.problem.kernel.transpose(2, 3, 0, 1)
+        return np.ascontiguousarray(kernel).reshape(*kernel.shape[:2], -1)
 
     @cached_property
     def _range(self) -> tuple[float, float]:
@@ -161,7 +168,7 @@ class Relaxation:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Differences b − c of the follower's reward (S, A, R, B) and of the kernel (S', S·A·R·B).
+        """Differences b − c of the follower's reward (S, A, R, B) and of the kernel (R·B, S', S·A).
 
         The R references c are all answers; one of two is enough for a Boltzmann follower.
         """
@@ -171,7 +178,8 @@ class Relaxation:
         rows = (p.kernel[:, :, None] - p.kernel[:, :, :, None])[:, :, references]
         theirs = p.full_follower_reward
         rewards = (theirs[:, :, None] - theirs[..., None])[:, :, references]
-        return rewards, np.ascontiguousarray(rows.reshape(-1, p.game.n_states).T)
+        size = rows.shape[2] * rows.shape[3], p.game.n_states, rows.shape[0] * rows.shape[1]
+        return rewards, np.ascontiguousarray(rows.transpose(2, 3, 4, 0, 1)).reshape(size)
 
     @cached_property
     def _unlike(self) -> Mask:
@@ -225,10 +233,17 @@ class Relaxation:
         """Return the follower's action values (N, S, A, B) above its values (N, S)."""
         return self._q(values, self.problem.centred_follower_reward)
 
+    def own_values(self, values: Array) -> Array:
+        """Return the leader's action values (N, S, A, B) above its values (N, S)."""
+        return self._q(values, self.problem.centred_reward)
+
     def _q(self, values: Array, reward: Array) -> Array:
         """Return ``reward + γ P values`` for values (N, S): (N, S, A, B)."""
-        products = (values @ self._flat).reshape(len(values), *self.problem.game.shape)
-        return np.asarray(reward + self.problem.arithmetic.discount * products)
+        n_states, n_a, n_b = self.problem.game.shape
+        products = np.matmul(self.problem.arithmetic.discount * values, self._by_answer)
+        q = np.moveaxis(products.reshape(n_b, len(values), n_states, n_a), 0, -1)
+        q += reward
+        return np.asarray(q)
 
     def _noise(self, values: Array, reward: Array) -> Array:
         """Return what rounding does to `_q` at most."""
@@ -239,9 +254,10 @@ class Relaxation:
         n, states = np.arange(len(mask))[:, None], np.arange(mask.shape[1])
         reward, kernel = self.problem.centred_follower_reward, self.problem.kernel
 
-        def improve(values: Array) -> tuple[Array, Array]:
-            noise = self._noise(values, reward)
-            q = self.action_values(values) + (-noise if least else noise)
+        def improve(values: Array, sign: float) -> tuple[Array, Array]:
+            q = self.action_values(values)
+            if sign:
+                q += sign * self._noise(values, reward)
             if least and self.stochastic:
                 worst = np.where(mask[..., None], q, np.inf)
                 b = worst.min(axis=2).argmax(axis=-1)
@@ -276,49 +292,57 @@ class Relaxation:
         epsilon = self.problem.epsilon or 0.0
         n_answers = kernel.shape[2]
 
-        def best(values: Array) -> tuple[Array, Array, Integers]:
-            w = self._q(values, reward) + self._noise(values, reward)
-            value, play = best_compatible(w, answers)
-            value = (1 - epsilon) * value + epsilon * w.mean(axis=-1)
+        def best(values: Array, sign: float = 1.0) -> tuple[Array, Array, Integers]:
+            w = self._q(values, reward)
+            if sign:
+                w += self._noise(values, reward)
+            value = (1 - epsilon) * largest_mean(w, answers) + epsilon * w.mean(axis=-1)
             value += 4 * UNIT * (abs(value) + epsilon * abs(w).mean(axis=-1))
             q = np.where(mask, value, -np.inf)
-            a = q.argmax(axis=-1)
-            return q, (1 - epsilon) * play[n, states, a] + epsilon / n_answers, a
+            return q, w, q.argmax(axis=-1)
 
-        def improve(values: Array) -> tuple[Array, Array]:
-            q, play, a = best(values)
-            chain = np.matmul(play[:, :, None], kernel[states, a])[:, :, 0]
+        def played(w: Array, a: Integers) -> Array:
+            at = n, states, a
+            _, play = best_compatible(w[at][:, :, None], answers.at(*at))
+            return np.asarray((1 - epsilon) * play[:, :, 0] + epsilon / n_answers)
+
+        def improve(values: Array, sign: float) -> tuple[Array, Array]:
+            q, w, a = best(values, sign)
+            chain = np.matmul(played(w, a)[:, :, None], kernel[states, a])[:, :, 0]
             return q[n, states, a], chain
 
         start = np.zeros(mask.shape[:2]) if warm is None else warm
         w_hi = self._bounded(improve, start, 1.0)
         if warm is not None:
             w_hi = np.minimum(w_hi, warm)
-        q, play, _ = best(w_hi)
-        return Box(mask, h_lo, h_hi, w_hi, q, play)
+        q, w, a = best(w_hi)
+        return Box(mask, h_lo, h_hi, w_hi, q, played(w, a))
 
     def _bounded(
-        self, improve: Callable[[Array], tuple[Array, Array]], values: Array, sign: float
+        self, improve: Callable[[Array, float], tuple[Array, Array]], values: Array, sign: float
     ) -> Array:
         """Return values (N, S) that an operator does not raise, or for sign −1 does not lower.
 
-        `improve` returns the image of the values under the operator, rounding on the side of
-        safety, and the chain (N, S, S) of the choices made there. Newton's steps solve for these;
-        they may cycle where the operator is no maximum, so plain iteration follows.
+        `improve` returns the image of the values under the operator, with rounding on the side of
+        safety if its second argument is the sign, 0 for none, and the chain (N, S, S) of the
+        choices made there. Newton's steps solve for these; they may cycle where the operator is no
+        maximum, so plain iteration follows.
         """
         arithmetic = self.problem.arithmetic
         for step in range(STEPS):
-            image, chain = improve(values)
+            image, chain = improve(values, 0.0)
             change = image - values
             numbers = abs(image) + abs(values) + np.matmul(chain, abs(values)[..., None])[..., 0]
             if (abs(change) <= 4 * arithmetic.unit * numbers).all():
                 break
             values = values + solved(chain, change, arithmetic) if step < NEWTON else image
+        beyond = abs(change) + 2 * arithmetic.unit * numbers  # a guess, for the first try alone
         for tries in range(RAISES):
-            image, chain = improve(values)
-            beyond = np.maximum(sign * (image - values), 0) + arithmetic.unit * abs(values)
+            if tries:
+                image, chain = improve(values, sign)
+                beyond = np.maximum(sign * (image - values), 0) + arithmetic.unit * abs(values)
             raised = values + sign * np.maximum(2 * solved(chain, beyond, arithmetic), beyond)
-            holds = np.asarray((sign * (raised - improve(raised)[0]) >= 0).all(axis=1))
+            holds = np.asarray((sign * (raised - improve(raised, sign)[0]) >= 0).all(axis=1))
             if holds.all() or tries == RAISES - 1:
                 break
             values = np.where(holds[:, None], values, raised)
@@ -344,14 +368,31 @@ class Relaxation:
             return proportional_weights(follower, lower, upper, mask)
         gamma = self.problem.arithmetic.discount
         rewards, slopes = self._pairs
-        width = gamma * ((h_hi - h_lo) / 2 @ np.abs(slopes))
-        centre = gamma * ((h_hi + h_lo) / 2 @ slopes)
+        half = np.moveaxis(rewards, (2, 3), (0, 1)).shape[:2]
+        places = *half, len(mask), *rewards.shape[:2]
+        width, centre = (
+            np.moveaxis(x.reshape(places), (0, 1), (3, 4))
+            for x in (
+                np.matmul(gamma / 2 * (h_hi - h_lo), np.abs(slopes)),
+                np.matmul(gamma / 2 * (h_hi + h_lo), slopes),
+            )
+        )
         # What rounding does to a difference; none where both answers are the same.
         margin = (noise[:, :, :, : rewards.shape[2], None] + noise[:, :, :, None]) * self._unlike
-        lower, upper = (
-            rewards + (centre + sign * width).reshape(len(mask), *rewards.shape) + sign * margin
-            for sign in (-1, 1)
-        )
+        lower, upper = (centre + sign * width + rewards + sign * margin for sign in (-1, 1))
+        if self.tight and isinstance(follower, BoltzmannFollower):
+            found = deviating(self.problem, mask, Range(h_lo, h_hi), self.action_values(h_hi))
+            spread = rewards.shape[2]
+            apart = (gamma * x[:, :, :, :spread] + rewards for x in found)
+            lower, upper = Range(lower, upper).within(
+                Range(*(x + sign * margin for x, sign in zip(apart, (-1, 1), strict=True)))
+            )
+            # One reference serves nearly as well as all: the one whose differences are known best.
+            best = (upper - lower).sum(axis=-1).argmin(axis=-1)[..., None, None]
+            lower, upper = (
+                np.moveaxis(np.moveaxis(np.take_along_axis(x, best, axis=-2), -1, 0).copy(), 0, -1)
+                for x in (lower, upper)
+            )
         lower, upper = self._united(mask, lower, upper)
         if isinstance(follower, BoltzmannFollower):
             return boltzmann_weights(follower.beta, lower, upper)

@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.bounds import value_bounds
 from iirl_opt.commitment.compatible import Weights, best_compatible
+from iirl_opt.commitment.deviations import Range, deviating
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.commitment.relaxation import Relaxation, bounded
 from iirl_opt.errors import InvalidArgument
@@ -48,16 +49,53 @@ def test_a_box_bounds_both_agents_values_of_every_commitment_in_it(kind):
         theirs -= problem.answers.offset
         rng = np.random.default_rng(seed)
         masks = np.stack([problem.allowed, *(random_box(problem, rng) for _ in range(3))])
-        relaxation = Relaxation(problem)
-        whole = relaxation.bound(masks[:1])
-        cold, warm = relaxation.bound(masks), relaxation.bound(masks, whole.take([0] * 4))
-        for box in (cold, warm):
+        found = []
+        for relaxation in (Relaxation(problem), Relaxation(problem, tight=True)):
+            whole = relaxation.bound(masks[:1])
+            found += [relaxation.bound(masks), relaxation.bound(masks, whole.take([0] * 4))]
+        for box in found:
             for i, mask in enumerate(masks):
                 inside = mask[np.arange(mask.shape[0]), rows].all(axis=1)
                 assert inside.any()
                 assert (values[inside] <= box.w_hi[i] + SLACK).all()
                 assert (theirs[inside] <= box.h_hi[i] + SLACK).all()
                 assert (theirs[inside] >= box.h_lo[i] - SLACK).all()
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.9, 0.9999]), st.sampled_from([1.0, 1e9]))
+def test_deviations_from_a_reference_hold_the_differences_of_every_commitment(seed, gamma, dear):
+    rng = np.random.default_rng(seed)
+    game = random_game(4, 2, 3, rng=seed, discount=gamma)[0]
+    reward = rng.normal(size=game.shape)
+    reward[rng.random(reward.shape) < 0.1] -= dear
+    problem = CommitmentProblem(game, reward, BoltzmannFollower(1))
+    mask = random_box(problem, rng)
+    relaxation = Relaxation(problem)
+    low, high = relaxation.follower_values(mask[None])
+    q = relaxation.action_values(high)
+    lo, hi = (x[0] for x in deviating(problem, mask[None], Range(low, high), q))
+    slack = 1e-14 * abs(reward).max() / (1 - gamma)
+    for row in every_commitment(problem):
+        if mask[np.arange(4), row].all():
+            ahead = problem.kernel @ follower_values(problem, row)
+            apart = ahead[:, :, None] - ahead[..., None]
+            assert (lo - 8 * slack <= apart).all()
+            assert (apart <= hi + 8 * slack).all()
+
+
+def test_deviations_are_known_better_than_values_once_most_states_are_decided():
+    game, reward = random_game(14, 3, 3, rng=1)
+    problem = CommitmentProblem(game, reward, BoltzmannFollower(5))
+    mask = np.ones((1, 14, 3), dtype=bool)
+    mask[0, 4:] = [True, False, False]
+    relaxation = Relaxation(problem)
+    low, high = relaxation.follower_values(mask)
+    found = deviating(problem, mask, Range(low, high), relaxation.action_values(high))
+    apart = problem.kernel[:, :, None] - problem.kernel[:, :, :, None]
+    box = abs(apart) @ (high - low)[0]
+    assert (found.hi - found.lo).sum() < 0.8 * box.sum()
+    tight = Relaxation(problem, tight=True).bound(mask)
+    assert (tight.w_hi[0, 0] < relaxation.bound(mask).w_hi[0, 0] - 1e-3).all()
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)
