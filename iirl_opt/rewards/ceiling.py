@@ -64,20 +64,24 @@ class Ceiling:
     Attributes
     ----------
     linear : φ, (S, width).
+    before : a ceiling of the same play relative to other φ, whose multipliers are tried at once.
     gains : (S·A·B, width), the advantages relative to φ.
-    base, base_proof : a bound on φ at the start, and the line behind it.
+    base, base_proof, base_reward : a bound on φ at the start, the line behind it, and the reward
+        that attains it; None where φ = 0.
     bounds, proof : (S·A·B,), and the line of `lines` behind each.
     least : (S·A·B,), what some feasible reward makes of each advantage.
     rewards : the worst reward of each choice that a program was solved for.
-    actions, values : the optimal policy of the MDP, and its values.
+    actions, values, visits : the optimal policy of the MDP, its values, and its visits.
     upper : the bound on the regret.
     """
 
     play: Play
     program: Programs
     linear: Array
+    before: Ceiling | None = None
     gains: Array = field(init=False)
     base: float = field(init=False)
+    base_reward: Array | None = field(init=False, default=None)
     base_proof: int = field(init=False)
     lines: list[Line] = field(init=False)
     bounds: Array = field(init=False)
@@ -87,7 +91,7 @@ class Ceiling:
     actions: NDArray[np.int64] = field(init=False)
     values: Array = field(init=False)
     upper: float = field(init=False)
-    _weight: Array = field(init=False)
+    visits: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.gains = self.play.relative(self.linear)
@@ -95,13 +99,16 @@ class Ceiling:
         self.lines = [Line(np.zeros(0, dtype=np.int64), np.zeros(0), self._no_ties)]
         self.bounds, self.proof = self.gains.max(axis=1), np.zeros(n, dtype=np.int64)
         self.least = self.gains.mean(axis=1)
-        if self.program.rows.own is not None:
+        if self.before is not None:
+            self._use_the_lines(self.before)
+        elif self.program.rows.own is not None:
             self._use_the_response(self.program.rows.own)
         self.base, self.base_proof = 0.0, 0
         if self.linear.any():
             self._bound_the_start()
         self.actions = self.bounds.reshape(self.play.game.n_states, -1).argmax(axis=1)
         self._look()
+        self.before = None
 
     @property
     def _no_ties(self) -> Array:
@@ -118,40 +125,49 @@ class Ceiling:
         """The optimal policy of the MDP, (S, A·B)."""
         return deterministic_policy(self.actions, self.play.game.n_choices)
 
-    @property
-    def multipliers(self) -> tuple[Matrix, Array]:
-        """The multipliers of free and tied rows, a line each."""
-        ends = np.cumsum([0, *(line.at.size for line in self.lines)])
-        parts = [np.concatenate([line[k] for line in self.lines]) for k in (1, 0)]
-        shape = (len(self.lines), len(self.program.rows.free))
-        free = sp.csr_array((parts[0], parts[1], ends), shape=shape)
-        return free, np.array([line.tied for line in self.lines])
+    def proofs(self) -> tuple[Matrix, Array, NDArray[np.int64]]:
+        """Return the multipliers, of free and tied rows, that prove bounds, and the line of each.
 
-    def lower_to(self, delta: float, *, tolerance: float, limit: int) -> None:
+        The last of these lines is that of the base.
+        """
+        used, proof = np.unique(np.append(self.proof, self.base_proof), return_inverse=True)
+        lines, rows = [self.lines[at] for at in used], self.program.rows
+        ends = np.cumsum([0, *(line.at.size for line in lines)])
+        at, values = (np.concatenate([line[k] for line in lines]) for k in (0, 1))
+        free = sp.csr_array((values, at, ends), shape=(len(lines), len(rows.free)))
+        return free, np.array([line.tied for line in lines]), proof
+
+    def relative_to(self, linear: Array, rewards: Array) -> Ceiling:
+        """Return the ceiling relative to other φ, with these lines and `rewards`, (k, width)."""
+        other = Ceiling(self.play, self.program, linear, self)
+        other.least = np.maximum(other.least, (other.gains @ rewards.T).max(axis=1))
+        return other
+
+    def lower_to(self, delta: float, *, tolerance: float, limit: float) -> None:
         """Solve programs until the value is at most `delta`, or has but `tolerance` to fall."""
         n_states = self.play.game.n_states
         while self.upper > delta:
             chosen = self.chosen
-            gain = self._weight * np.maximum(self.bounds - self.least, 0.0)[chosen]
+            gain = self.visits * np.maximum(self.bounds - self.least, 0.0)[chosen]
             known = np.isin(chosen, list(self.rewards))
             open_ = ~known & (gain > tolerance / (2 * n_states))
             left = limit - len(self.rewards)
             if not open_.any() or gain.sum() <= tolerance or left <= 0:
                 return
-            order = np.argsort(-gain[open_], kind="stable")[: min(BATCH, left)]
+            order = np.argsort(-gain[open_], kind="stable")[: int(min(BATCH, left))]
             for choice in chosen[open_][order]:
                 self._solve(int(choice))
             self._look()
 
     def worst(self, n: int) -> list[Array]:
         """Return the worst rewards of the n choices that add most to the bound."""
-        order = np.argsort(-self._weight * self.bounds[self.chosen], kind="stable")
+        order = np.argsort(-self.visits * self.bounds[self.chosen], kind="stable")
         most = (self.rewards.get(int(choice)) for choice in self.chosen[order])
         return [reward for reward in most if reward is not None][:n]
 
     def _bound_the_start(self) -> None:
         at_start = self.play.game.start @ self.linear
-        line, _ = self._line(at_start)
+        line, self.base_reward = self._line(at_start)
         self.base, self.base_proof = float((at_start + self._shift(line)).max()), len(self.lines)
         self.lines.append(line)
 
@@ -177,6 +193,15 @@ class Ceiling:
         """Return ``Gᵀy − Eᵀz``, which no feasible reward makes negative."""
         rows = self.program.rows
         return np.asarray(line.free @ rows.free[line.at] - line.tied @ rows.tied)
+
+    def _use_the_lines(self, before: Ceiling) -> None:
+        """Bound each advantage by the multipliers that bounded it relative to other φ."""
+        used, proof = np.unique(before.proof, return_inverse=True)
+        shift = np.array([self._shift(before.lines[at]) for at in used])
+        proved = (self.gains + shift[proof]).max(axis=1)
+        better = proved < self.bounds
+        self.bounds[better], self.proof[better] = proved[better], len(self.lines) + proof[better]
+        self.lines += [before.lines[at] for at in used]
 
     def _use_the_response(self, first: int) -> None:
         """Add to each advantage the row of the follower's action in it, which is among the rows.
@@ -205,7 +230,7 @@ class Ceiling:
         over = max(0.0, excess(game, bounds, optimum.values))
         self.values = optimum.values + over / (1 - game.discount)
         self.actions = optimum.q.argmax(axis=1)
-        self._weight = visits_of(game, self.policy)
+        self.visits = visits_of(game, self.policy)
         self.upper = self.base + float(game.start @ self.values)
 
 

@@ -15,8 +15,9 @@ are feasible and have no advantages, so ``ā ≥ 0``: there is nothing to clip.)
 
 How the ``ā`` are found and proved, with few programs, stands in `iirl_opt.rewards.ceiling`.
 
-On small games the bound is tightened, mostly to the worst regret itself, by linear functions that
-make the worst rewards of different choices agree.
+The bound is tightened by linear functions that make the worst rewards of different choices agree:
+on small games mostly to the worst regret itself, by one program, on others by descent
+(`iirl_opt.rewards.regret_descent`), until it is at most twice the lower bound.
 
 *From below.* The joint optimum for r and the reward that is worst against this joint policy, an LP,
 alternate until the regret no longer grows; the best reward met is the witness.
@@ -43,6 +44,7 @@ from iirl_opt.observation import observe
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.ceiling import Ceiling, excess
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.regret_descent import descended
 from iirl_opt.rewards.regret_rows import Polytope, Programs, known_rows, linear_values
 from iirl_opt.rewards.regret_witness import (
     GROWTH,
@@ -60,6 +62,9 @@ Array = NDArray[np.float64]
 
 # Nonzeros of the program that tightens a bound, up to which it is solved unasked.
 SMALL = 30_000
+
+# An upper bound is good at so many times the lower one, and a share of the constant's value more.
+RATIO, SHARE = 2.0, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +166,7 @@ class RegretBound:
     tolerance=POSITIVE,
     rng=RNG,
     tighten=FLAG,
+    steps=whole(0),
     limit=whole(0),
     starts=whole(0),
     solver=HIGHS,
@@ -173,6 +179,7 @@ def regret_bound(
     joint: bool = False,
     delta: float | None = None,
     tighten: bool | None = None,
+    steps: int = 60,
     limit: int | None = None,
     tolerance: float | None = None,
     starts: int = 5,
@@ -193,8 +200,10 @@ def regret_bound(
         the response that will come is at least as good.
     joint : under joint rewards (S, A, B) in place of state rewards (S,).
     delta : stop as soon as the upper bound is at most this, or the lower bound above it.
-    tighten : also look for linear functions that lower the bound, by one LP with some S²·A·B
-        columns; by default where that takes well under a second.
+    tighten : also look for linear functions that lower the bound: by one LP with some S²·A·B
+        columns; by default that where it takes well under a second, elsewhere `steps`.
+    steps : of a descent by default, at most; fewer where the bound is at most `delta`, or twice
+        the lower one and a thousandth of what the constant reward earns.
     limit : solve at most so many programs for the upper bound, which is valid after any number.
     tolerance : in the unit of values, how much of the upper bound may be left to gain by further
         programs; 1e-8/(1−γ) by default, what they can be solved to.
@@ -219,7 +228,7 @@ def regret_bound(
         witness.climb(program.maximise(random.uniform(-1, 1, play.width)).reward)
     ceiling = Ceiling(play, program, np.zeros((play.game.n_states, play.width)))
     enough = -np.inf if delta is None else delta
-    budget = len(play.advantages) if limit is None else limit
+    budget = np.inf if limit is None else limit
 
     def is_open() -> bool:
         decided = delta is not None and (witness.regret > delta or ceiling.upper <= delta)
@@ -232,7 +241,16 @@ def regret_bound(
         witness.oppose(ceiling.policy)
         for reward in ceiling.worst(starts):
             witness.climb(reward)
-    if is_open() and (_products(play, program) <= SMALL if tighten is None else tighten):
+    small = _products(play, program) <= SMALL
+    if is_open() and tighten is None and not small and 0 < len(solved) < budget:
+        good = RATIO * witness.regret + SHARE / play.width / (1 - feasible.game.discount)
+        target = good if delta is None else delta
+        ceiling, more = descended(
+            ceiling, target, steps=steps, limit=budget - len(solved), tolerance=allowed
+        )
+        solved |= more
+        witness.oppose(ceiling.policy)
+    if is_open() and (small if tighten is None else tighten):
         tighter = _tightened(play, program, witness)
         if tighter is not None:
             tighter.lower_to(enough, tolerance=allowed, limit=budget)
@@ -250,7 +268,7 @@ def _proved(
     tolerance: float,
 ) -> RegretBound:
     """Return the record of a ceiling and a witness."""
-    play, (free, tied) = ceiling.play, ceiling.multipliers
+    play, (free, tied, proof) = ceiling.play, ceiling.proofs()
     return RegretBound(
         feasible=feasible,
         pi1=play.pi1,
@@ -265,8 +283,8 @@ def _proved(
         values=ceiling.values,
         multipliers=free,
         tied=tied,
-        proof=ceiling.proof.reshape(play.game.shape),
-        base_proof=ceiling.base_proof,
+        proof=proof[:-1].reshape(play.game.shape),
+        base_proof=int(proof[-1]),
         solved=solved,
         screened=len(play.advantages) - solved,
         tolerance=tolerance,

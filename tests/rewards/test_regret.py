@@ -1,7 +1,9 @@
 """Regret over a feasible set: both bounds against all joint policies, and proofs that can fail."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -77,6 +79,13 @@ def by_enumeration(feasible, pi1, pi2, joint=False):
 def regret_of(game, reward, pi1, pi2):
     best = policy_iteration(game, reward).values
     return float(game.start @ (best - evaluate(game, reward, (pi1, pi2))))
+
+
+@contextmanager
+def by_descent():
+    """Tighten bounds as for larger games, where one program for all would be too large."""
+    with patch("iirl_opt.rewards.regret.SMALL", 0):
+        yield
 
 
 # Closed forms.
@@ -165,13 +174,19 @@ def test_both_bounds_hold_what_all_joint_policies_together_say(instance):
     feasible, truth, seen = instance
     joint = truth.ndim == 3
     worst = by_enumeration(feasible, seen.pi1, seen.pi2, joint)
-    for tighten in (False, True):
-        bound = regret_bound(feasible, seen.pi1, seen.pi2, joint=joint, tighten=tighten)
+    uppers = []
+    for tighten in (False, True, None):
+        with by_descent():
+            bound = regret_bound(
+                feasible, seen.pi1, seen.pi2, joint=joint, tighten=tighten, steps=4
+            )
+        uppers.append(bound.upper)
         assert bound.lower <= worst + NEAR
         assert worst <= bound.upper + NEAR
         if bound.exact:
             assert bound.upper == pytest.approx(worst, abs=NEAR)
         assert bound.check()
+    assert uppers[2] <= uppers[0] + NEAR
 
 
 @pytest.mark.parametrize(("seed", "joint"), [(0, False), (1, False), (0, True)])
@@ -334,10 +349,11 @@ def test_advantages_are_values_of_one_deviation(instance):
     assert play.advantages @ truth.ravel() == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plain", "tightened"])
+@pytest.fixture(scope="module", params=[False, True, None], ids=["plain", "tightened", "descended"])
 def bound(request):
     feasible, _, pi1 = learnt(0, episodes=3, sizes=(5, 2, 2))
-    return regret_bound(feasible, pi1, tighten=request.param)
+    with by_descent():
+        return regret_bound(feasible, pi1, tighten=request.param, steps=10)
 
 
 def edits():
@@ -415,12 +431,31 @@ def test_linear_functions_make_the_bound_exact_where_single_advantages_do_not(se
     assert tight.check()
 
 
+@pytest.mark.parametrize("seed", [1, 6, 7])
+def test_a_descent_makes_the_upper_bound_at_most_twice_the_lower_one(seed):
+    feasible, _, pi1 = learnt(seed, episodes=3, sizes=(4, 2, 2))
+    with by_descent():
+        loose = regret_bound(feasible, pi1, steps=0)
+        tight = regret_bound(feasible, pi1)
+    good = 2 * tight.lower + 1e-3 / 4 / (1 - feasible.game.discount)
+    assert tight.upper <= good + tight.tolerance
+    assert (tight.upper < loose.upper) == (loose.upper > good)
+    assert tight.check()
+
+
 # Bad input.
 
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("delta", -1.0), ("delta", np.nan), ("tolerance", 0.0), ("starts", -1), ("limit", -1)],
+    [
+        ("delta", -1.0),
+        ("delta", np.nan),
+        ("tolerance", 0.0),
+        ("starts", -1),
+        ("limit", -1),
+        ("steps", -1),
+    ],
 )
 def test_arguments_out_of_range_are_named(argument, value):
     game = shuttle("1/2")
