@@ -38,8 +38,9 @@ UNIT = float(np.finfo(float).eps) / 2
 # Up to so many states a dense factorisation is the cheapest way.
 DENSE_STATES = 256
 
-# A Krylov method stops at this share of the right side; it is not begun for fewer steps.
-SHARE, FEWEST = 1e-8, 32
+# A Krylov method stops at this share of the right side. It is begun where what factors cost pays so
+# many steps: what slow chains need, these over the root of 1 − γ, and at least, and at most.
+SHARE, SLOW, FEWEST, MOST = 1e-8, 32, 32, 1000
 
 # Sweeps until one looks at what they bring, and the share that has to be left at most.
 BATCH, MIXING = 8, 1 / 16
@@ -51,8 +52,8 @@ TERMS = 40
 CLOSE, TRIES = 0.5, 6
 
 # Milliseconds, measured: of a factorisation a state times the width of its graph, that width cubed
-# (what fills in), and a dense one a state cubed; of a sweep, and a number in it.
-FILLED, CUBED, DENSE, SWEEP, PRODUCT = 3e-5, 8e-8, 1e-7, 0.015, 1e-6
+# (what fills in), and a dense one a state cubed; of a sweep, a number in it, and a state a step.
+FILLED, CUBED, DENSE, SWEEP, PRODUCT, VECTORS = 1.7e-5, 8e-8, 1e-7, 0.015, 1e-6, 1e-5
 
 
 def underflow(n: int) -> float:
@@ -167,8 +168,9 @@ class Factors:
     @cached_property
     def _steps(self) -> int:
         """How many steps of a Krylov method may be taken before factors are the cheaper way."""
-        affordable = int(self._dearness / (2 * self._sweep))
-        return affordable if affordable >= FEWEST else 0
+        affordable = int(self._dearness / (2 * self._sweep + VECTORS * self.chain.shape[0]))
+        needed = min(max(FEWEST, SLOW / math.sqrt(1 - self.discount)), MOST)
+        return affordable if affordable >= needed else 0
 
     def _stepped(self, right: Array, found: Array, share: float) -> Array | None:
         """Return a solution by a Krylov method, or None where it costs more than it is worth."""
