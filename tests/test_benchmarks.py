@@ -1,4 +1,4 @@
-"""The benchmarks run, their contestants agree, and no document shows what was not measured.
+"""Benchmarks measure what they say, and no document shows what was not measured.
 
 How long anything takes is no business of a test.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +17,6 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
-# Groups in which each contestant does another job, or starts processes.
-APART = {"startup"}
 GROUPS = sorted(path.stem for path in (FOLDER / "groups").glob("[!_]*.py"))
 
 
@@ -61,15 +60,17 @@ def test_every_group_is_listed() -> None:
             assert len(set(titles)) == len(titles)
 
 
-@pytest.mark.parametrize("name", [name for name in GROUPS if name not in APART])
-def test_contestants_of_the_first_case_agree(name: str) -> None:
-    desk = part("desk").Desk()
-    labels = [label for label, _ in desk.open(name, 0, True)]
-    assert any(mine for _, mine in desk.open(name, 0, True))
-    values = [desk.run(label, 0).value for label in labels]
-    known = [np.asarray(value, dtype=float) for value in values if value is not None]
-    for value in known[1:]:
-        np.testing.assert_allclose(value, known[0], rtol=1e-7, atol=1e-9)
+@pytest.mark.parametrize(
+    ("entry", "bad"),
+    [({"differs": 1e-9}, 0), ({"differs": 1e-3}, 1), ({"note": "failed: Error"}, 1), ({}, 0)],
+)
+def test_a_command_whose_contestants_fail_or_disagree_fails(
+    entry: dict[str, Any], bad: int
+) -> None:
+    command = run_path(str(FOLDER / "__main__.py"), run_name="command")
+    now = command["NOW"]
+    row = {"contestants": {"ours": {now: {}}, "peer": {now: entry}}}
+    assert command["count_failures"]([row]) == bad
 
 
 def test_a_case_keeps_the_runs_after_the_warm_up_and_says_what_was_absent() -> None:
