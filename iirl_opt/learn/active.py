@@ -236,7 +236,8 @@ class ActiveIRL(FeasibleLearner):
         ----------
         delta : end once the bound is at most this, or cannot be.
 
-        **Cost** many LPs: for games of up to some thirty states (`iirl_opt.rewards.regret_bound`).
+        **Cost** seconds with thirty states, a minute with two hundred, where bounds are far apart
+        (`iirl_opt.rewards.regret_bound`).
         """
         return regret_bound(self.known, self.ask(), delta=delta)
 

@@ -23,6 +23,8 @@ bound above, in which every choice meets its own worst reward. Good φ make the 
 The MDP's value needs no ``ā`` of its own for actions that its optimal policy leaves alone. All
 start with cheap bounds; programs are solved for what that policy uses, largest effect first, their
 multipliers are tried on all others, and it ends when the policy uses nothing that could still fall.
+On large games, where that would be thousands of dear programs, multipliers of all bounds are made
+together before (`iirl_opt.rewards.regret_batch`), and then further for what the policy uses.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.rewards.advantages import Play, visits_of
+from iirl_opt.rewards.regret_batch import Batch
 from iirl_opt.rewards.regret_rows import Programs
 
 __all__ = ["Ceiling", "Line", "excess"]
@@ -47,6 +50,10 @@ Array = NDArray[np.float64]
 
 # Programs between two looks at the MDP.
 BATCH = 32
+
+# Steps for all bounds together, then for those that the policy uses, at most so often, while the
+# value falls by this share.
+ALL, FURTHER, ROUNDS, FALL = 60, 40, 16, 0.01
 
 
 class Line(NamedTuple):
@@ -159,6 +166,17 @@ class Ceiling:
                 self._solve(int(choice))
             self._look()
 
+    def lower_together(self, delta: float) -> None:
+        """Lower all bounds by multipliers that no program was solved for, in a fixed time."""
+        batch, which, steps = Batch(self.program.rows, self.gains), np.arange(len(self.gains)), ALL
+        for _ in range(ROUNDS):
+            before = self.upper
+            self._use(batch.kept, batch.improved(which, steps), which)
+            self._look()
+            if self.upper <= delta or before - self.upper < FALL * before:
+                return
+            which, steps = self.chosen[self.visits * self.bounds[self.chosen] > 0.0], FURTHER
+
     def worst(self, n: int) -> list[Array]:
         """Return the worst rewards of the n choices that add most to the bound."""
         order = np.argsort(-self.visits * self.bounds[self.chosen], kind="stable")
@@ -183,6 +201,14 @@ class Ceiling:
             self.bounds[open_[better]] = proved[better]
             self.proof[open_[better]] = len(self.lines)
             self.lines.append(line)
+
+    def _use(self, rows: NDArray[np.int64], free: Array, which: NDArray[np.int64]) -> None:
+        """Use multipliers of some free rows, (len(which), rows), each for a choice of its own."""
+        proved = (self.gains[which] + free @ self.program.rows.free[rows]).max(axis=1)
+        for i in np.flatnonzero(proved < self.bounds[which]):
+            at = np.flatnonzero(free[i])
+            self.bounds[which[i]], self.proof[which[i]] = proved[i], len(self.lines)
+            self.lines.append(Line(rows[at], free[i, at], self._no_ties))
 
     def _line(self, c: Array) -> tuple[Line, Array]:
         found = self.program.maximise(c)

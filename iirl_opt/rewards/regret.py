@@ -63,6 +63,9 @@ Array = NDArray[np.float64]
 # Nonzeros of the program that tightens a bound, up to which it is solved unasked.
 SMALL = 30_000
 
+# Entries of the rows times the number of choices, beyond which bounds are made all together.
+LARGE = 300_000_000
+
 # An upper bound is good at so many times the lower one, and a share of the constant's value more.
 RATIO, SHARE = 2.0, 1e-3
 
@@ -204,7 +207,9 @@ def regret_bound(
         columns; by default that where it takes well under a second, elsewhere `steps`.
     steps : of a descent by default, at most; fewer where the bound is at most `delta`, or twice
         the lower one and a thousandth of what the constant reward earns.
-    limit : solve at most so many programs for the upper bound, which is valid after any number.
+    limit : solve at most so many programs for the upper bound, which is valid after any number: as
+        many as it takes by default, and none on large games (200 states with 4 × 4 actions), where
+        all multipliers are made by arithmetic together.
     tolerance : in the unit of values, how much of the upper bound may be left to gain by further
         programs; 1e-8/(1−γ) by default, what they can be solved to.
     starts : of the search for the lower bound, ≥ 0: so many random vertices, and as many of the
@@ -216,7 +221,8 @@ def regret_bound(
     InvalidPolicy, InvalidObservation, InvalidArgument
 
     **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
-    a fraction of them, and a few for the lower bound.
+    a fraction of them, and a few for the lower bound; on large games some hundred products of an
+    (S·A·B, width) and a (width, 6·width) matrix in their place.
     """
     allowed = GROWTH / (1 - feasible.game.discount) if tolerance is None else tolerance
     random = np.random.default_rng(rng)
@@ -228,12 +234,15 @@ def regret_bound(
         witness.climb(program.maximise(random.uniform(-1, 1, play.width)).reward)
     ceiling = Ceiling(play, program, np.zeros((play.game.n_states, play.width)))
     enough = -np.inf if delta is None else delta
-    budget = np.inf if limit is None else limit
+    large = program.rows.free.size * len(ceiling.gains) > LARGE
+    budget = (0 if large else np.inf) if limit is None else limit
 
     def is_open() -> bool:
         decided = delta is not None and (witness.regret > delta or ceiling.upper <= delta)
         return not decided and ceiling.upper - witness.regret > allowed
 
+    if large and is_open():
+        ceiling.lower_together(enough)
     if is_open():
         ceiling.lower_to(enough, tolerance=allowed, limit=budget)
     solved = set(ceiling.rewards)

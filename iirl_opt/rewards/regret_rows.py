@@ -15,6 +15,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.rewards.advantages import Play
+from iirl_opt.rewards.cut_search import CutSearch
+from iirl_opt.rewards.cuts import CutProgram
+from iirl_opt.rewards.domains import RewardSimplex
+from iirl_opt.rewards.explicit_rows import Block
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import HiGHS, LiveProgram, Status
@@ -25,6 +29,12 @@ Array = NDArray[np.float64]
 
 # Rows that a program takes in at a time, the most violated first, and what counts as violated.
 CUTS, VIOLATED = 40, 1e-9
+
+# Rows without a larger entry are zero but for rounding; HiGHS drops entries of this size unasked.
+ROUNDING = 1e-9
+
+# Programs with more entries than this in their rows are solved in dual form.
+BY_CUTS = 200_000
 
 
 class Polytope(NamedTuple):
@@ -37,6 +47,15 @@ class Polytope(NamedTuple):
     free: Array
     tied: Array
     own: int | None = None
+
+    @property
+    def beyond_rounding(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which free and which tied rows are more than rounding of zero: nothing rests on others.
+
+        A row that has to be scaled would become a constraint that nobody observed.
+        """
+        free, tied = (np.abs(part).max(axis=1, initial=0.0) for part in (self.free, self.tied))
+        return np.flatnonzero(free > ROUNDING), np.flatnonzero(tied > ROUNDING)
 
 
 def known_rows(feasible: FeasibleRewards, play: Play) -> Polytope:
@@ -74,12 +93,13 @@ class Maximum(NamedTuple):
 class Programs:
     """Linear functions over the feasible rewards of the simplex.
 
-    One live program: rows are taken in when a reward violates them, and stay.
+    One live program: rows are taken in when a reward violates them, and stay. Where rows are many
+    and long it is one in dual form (`iirl_opt.rewards.cuts`), ten times as fast at 200 states.
 
     Attributes
     ----------
     rows : all rows of the feasible set.
-    used : which of the free ones are in the program.
+    used : which of the free ones are in the program, or have had a multiplier.
     """
 
     rows: Polytope
@@ -88,7 +108,9 @@ class Programs:
 
     def __init__(self, rows: Polytope, solver: HiGHS | None) -> None:
         self.rows, self.solver, self.used = rows, solver, np.zeros(0, dtype=np.int64)
+        self._inside = self.used
         width = rows.free.shape[1]
+        self._cuts = self._in_dual_form() if rows.free.size > BY_CUTS else None
         right = np.zeros(1 + len(rows.tied))
         right[0] = 1.0
         fixed = np.concatenate([np.ones((1, width)), rows.tied])
@@ -98,23 +120,45 @@ class Programs:
 
     def maximise(self, c: Array) -> Maximum:
         """Return a maximum of ``c·r``."""
+        if self._cuts is None or (found := self._cuts.maximise(c)) is None:
+            return self._by_rows(c)
+        free, tied = np.zeros(len(self.rows.free)), np.zeros(len(self.rows.tied))
+        on_free, on_tied = self.rows.beyond_rounding
+        scaled = found.on_rows / self._cuts.blocks[0].size
+        free[on_free], tied[on_tied] = scaled[: on_free.size], -scaled[on_free.size :]
+        self.used = np.union1d(self.used, np.flatnonzero(free))
+        return Maximum(_onto_simplex(found.x[self._cuts.reward]), free, tied)
+
+    def _in_dual_form(self) -> CutProgram | None:
+        """Return the program by cuts: to it, rows of rewards are rows of values ``V = r``."""
+        width = self.rows.free.shape[1]
+        on_free, on_tied = self.rows.beyond_rounding
+        free, tied = sp.csr_array(self.rows.free[on_free]), sp.csr_array(self.rows.tied[on_tied])
+        at = np.arange(free.shape[0] + tied.shape[0])
+        block = Block(sp.eye_array(width, format="csc"), free, tied, at)
+        solver = HiGHS() if self.solver is None else self.solver
+        search = CutSearch.of([block], [0], RewardSimplex(), width, solver, None)
+        return None if search is None else search.program
+
+    def _by_rows(self, c: Array) -> Maximum:
         largest = float(np.abs(c).max())
         self._live.change_objective(c / largest if largest else c)
         while True:
             solved = self._live.solve()
             reward = _onto_simplex(solved.primal["x"])
             slack = self.rows.free @ reward
-            slack[self.used] = 0.0
+            slack[self._inside] = 0.0
             wrong = np.flatnonzero(slack < -VIOLATED)
             if not wrong.size:
                 break
             worst = wrong[np.argsort(slack[wrong], kind="stable")[:CUTS]]
             self._live.add_rows(self.rows.free[worst], np.zeros(worst.size), np.inf)
-            self.used = np.concatenate([self.used, worst])
+            self._inside = np.concatenate([self._inside, worst])
         duals = largest * solved.duals["rows"]
         first = 1 + len(self.rows.tied)
         free = np.zeros(len(self.rows.free))
-        free[self.used] = np.maximum(-duals[first:], 0.0)
+        free[self._inside] = np.maximum(-duals[first:], 0.0)
+        self.used = np.union1d(self.used, self._inside)
         return Maximum(reward, free, duals[1:first])
 
 

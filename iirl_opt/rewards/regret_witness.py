@@ -44,15 +44,14 @@ class WorstSoFar:
         """Alternate joint optimum and worst reward from a feasible reward on."""
         before = -np.inf
         while True:
-            regret = regret_under(self.play, self.seen, reward.reshape(self.play.reward_shape))
+            shaped = reward.reshape(self.play.reward_shape)
+            optimum = modified_policy_iteration(self.play.game, shaped)
+            regret = _short_of(optimum.values, self.play, self.seen, shaped)
             if regret > self.regret:
                 self.regret, self.reward = regret, reward
             if not regret > before + GROWTH:
                 return
             before = regret
-            optimum = modified_policy_iteration(
-                self.play.game, reward.reshape(self.play.reward_shape)
-            )
             reward = self._worst_against(optimum.policy)
 
     def oppose(self, policy: Array) -> None:
@@ -66,8 +65,12 @@ class WorstSoFar:
 
 def regret_under(play: Play, seen: bool, reward: Array) -> float:
     """Return the regret under one reward; of an unseen response that against the best response."""
+    return _short_of(modified_policy_iteration(play.game, reward).values, play, seen, reward)
+
+
+def _short_of(best: Array, play: Play, seen: bool, reward: Array) -> float:
+    """Return by how much a play falls short of the optimal values (S,) at the start."""
     game = play.game
-    best = modified_policy_iteration(game, reward).values
     if seen:
         return float(game.start @ (best - evaluate(game, reward, (play.pi1, play.pi2))))
     return float(game.start @ (best - best_responses(game, reward, play.pi1).values))

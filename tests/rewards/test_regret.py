@@ -22,7 +22,7 @@ from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.regret import certified, regret_bound
 from iirl_opt.rewards.regret_program import worst_regret
-from iirl_opt.rewards.regret_rows import known_rows
+from iirl_opt.rewards.regret_rows import Programs, known_rows
 from iirl_opt.testing import games, observations, rewards
 
 DISCOUNTS = ("1/2", "9/10", "0")
@@ -85,6 +85,16 @@ def regret_of(game, reward, pi1, pi2):
 def by_descent():
     """Tighten bounds as for larger games, where one program for all would be too large."""
     with patch("iirl_opt.rewards.regret.SMALL", 0):
+        yield
+
+
+@contextmanager
+def as_if_large():
+    """Make multipliers all together, and solve programs in dual form, as for large games."""
+    with (
+        patch("iirl_opt.rewards.regret.LARGE", -1),
+        patch("iirl_opt.rewards.regret_rows.BY_CUTS", -1),
+    ):
         yield
 
 
@@ -337,6 +347,36 @@ def test_any_nonnegative_multipliers_bound_the_advantages_of_feasible_rewards(in
     assert (play.advantages @ in_the_simplex(truth).ravel() <= proved + NEAR).all()
 
 
+@share(0.4)
+@given(instance=played_games(), seed=st.integers(0, 99))
+def test_programs_in_dual_form_prove_the_maxima_that_those_by_rows_find(instance, seed):
+    feasible, truth, seen = instance
+    play = Play(feasible.game, seen.pi1, seen.pi2, truth.ndim == 3)
+    rows, c = known_rows(feasible, play), np.random.default_rng(seed).normal(size=play.width)
+    with as_if_large():
+        found = Programs(rows, None).maximise(c)
+    best = c @ Programs(rows, None).maximise(c).reward
+    assert c @ found.reward == pytest.approx(best, abs=NEAR)
+    assert found.free.min(initial=0.0) >= 0.0
+    proved = (c + found.free @ rows.free - found.tied @ rows.tied).max()
+    assert proved == pytest.approx(best, abs=NEAR)
+
+
+@share(0.4)
+@given(instance=played_games())
+def test_a_bound_without_programs_holds_and_is_below_that_of_the_rows_alone(instance):
+    feasible, truth, seen = instance
+    joint = truth.ndim == 3
+    with as_if_large():
+        bound = regret_bound(feasible, seen.pi1, seen.pi2, joint=joint, tighten=False)
+    assert bound.check()
+    assert bound.solved == 0
+    none = regret_bound(feasible, seen.pi1, seen.pi2, joint=joint, tighten=False, limit=0)
+    assert bound.upper <= none.upper + NEAR
+    best = regret_bound(feasible, seen.pi1, seen.pi2, joint=joint, tighten=False)
+    assert bound.upper >= best.upper - NEAR
+
+
 @given(instance=played_games(max_states=3))
 def test_advantages_are_values_of_one_deviation(instance):
     feasible, truth, seen = instance
@@ -349,11 +389,17 @@ def test_advantages_are_values_of_one_deviation(instance):
     assert play.advantages @ truth.ravel() == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.fixture(scope="module", params=[False, True, None], ids=["plain", "tightened", "descended"])
+KINDS = {"plain": False, "tightened": True, "descended": None, "together": False}
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def bound(request):
     feasible, _, pi1 = learnt(0, episodes=3, sizes=(5, 2, 2))
+    if request.param == "together":
+        with as_if_large():
+            return regret_bound(feasible, pi1, tighten=False)
     with by_descent():
-        return regret_bound(feasible, pi1, tighten=request.param, steps=10)
+        return regret_bound(feasible, pi1, tighten=KINDS[request.param], steps=10)
 
 
 def edits():
