@@ -63,10 +63,23 @@ class RowBlocks:
 
     @classmethod
     def of(cls, rows: ExactRows) -> RowBlocks:
-        """Return rows of exact numbers as weights."""
+        """Return rows of exact numbers as weights; they are read as they stand.
+
+        Raises
+        ------
+        InvalidGame
+            An entry is outside the matrix; the columns of a row do not ascend, or one comes twice.
+        """
         shape = (len(rows.denominators), rows.width)
         places = np.ones(len(rows.numerators), dtype=bool)
         _check_places(sp.csr_array((places, rows.indices, rows.indptr), shape))
+        ascends = np.ones(len(rows.indices) + 1, dtype=bool)
+        ascends[1:-1] = rows.indices[1:] > rows.indices[:-1]
+        ascends[rows.indptr] = True  # where a row begins
+        if not ascends.all():
+            raise InvalidGame(
+                "P", "has a row whose columns do not ascend", "each column once, in order", rows
+            )
         return cls(shape, _cut(rows.indptr, rows.indices, rows.numerators))
 
 

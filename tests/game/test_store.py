@@ -197,6 +197,19 @@ def test_an_array_that_makes_no_game_is_a_problem_of_the_file(damaged, changes, 
     assert told.value.path.name == "damaged.npz"
 
 
+@pytest.mark.parametrize("weight", [2, 2**70])
+@pytest.mark.parametrize("columns", [[0, 0, 1], [1, 0, 1]])
+def test_columns_that_do_not_ascend_are_a_problem_of_the_file(tmp_path, weight, columns):
+    whole = tmp_path / "whole.npz"
+    save_game(TwoAgentMDP(np.array([[[[weight, 1]]], [[[0, 1]]]], dtype=object), 0.5), whole)
+    with np.load(whole) as file:
+        parts = dict(file)
+    assert parts["exact_indices"].tolist() == [0, 1, 1]
+    np.savez(tmp_path / "damaged.npz", **parts | {"exact_indices": np.array(columns)})
+    with pytest.raises(FileProblem, match="columns do not ascend"):
+        load_game(tmp_path / "damaged.npz")
+
+
 def test_pickled_labels_are_not_opened(damaged):
     with pytest.raises(FileProblem, match="pickle"):
         load_game(damaged(states=np.array([{"hall": 1}, None], dtype=object)))
