@@ -53,7 +53,7 @@ BATCH = 32
 
 # Steps for all bounds together, then for those that the policy uses, at most so often, while the
 # value falls by this share.
-ALL, FURTHER, ROUNDS, FALL = 60, 40, 16, 0.01
+ALL, FURTHER, ROUNDS, FALL = 60, 40, 60, 0.004
 
 
 class Line(NamedTuple):
