@@ -27,12 +27,6 @@ __all__ = ["Play", "visits_of"]
 
 Array = NDArray[np.float64]
 
-# Rows that a program takes in at a time, the most violated first, and what counts as violated.
-CUTS, VIOLATED = 40, 1e-9
-
-# Programs between two looks at the MDP.
-BATCH = 32
-
 
 @dataclass(frozen=True, eq=False)
 class Play:

@@ -181,6 +181,9 @@ def analytic_centre(
     g = np.asarray(rows, dtype=float)
     if not g.shape[1]:
         raise InvalidArgument("rows", f"have shape {g.shape}", "(rows, n), finite", g)
+    if near is not None and near.point.size != g.shape[1]:
+        allowed = f"one of {g.shape[1]}"
+        raise InvalidArgument("near", f"is a point of {near.point.size} entries", allowed, near)
     most = len(g) if keep is None else min(keep, len(g))
     return _newton(g, _beginning(g, near, most, price), price, tolerance, max_iterations)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import cholesky, solve_triangular
 
 __all__ = ["Slopes", "approach", "direction", "line_search", "slope_of"]
 
@@ -114,11 +114,12 @@ def direction(g: Array, x: Array, slope: Array, curvature: Array) -> tuple[Array
         whole = np.concatenate([np.eye(x.size), weighted])
         factor = np.asarray(np.linalg.qr(whole, mode="r")).T
     gradient = 1 + x * (slope @ g)
-    solved = cho_solve((factor, True), np.stack([gradient, x], axis=1), check_finite=False)
-    shift = (x @ solved[:, 0]) / (x @ solved[:, 1])
-    step = solved[:, 0] - shift * solved[:, 1]
-    decrement = max(float(step @ (gradient - shift * x)), 0.0) ** 0.5
-    return x * step, decrement, factor
+    half = solve_triangular(factor, np.stack([gradient, x], axis=1), lower=True, check_finite=False)
+    # The decrement is the length of this, never less whatever the shift. Its product with the
+    # gradient is rounding where slopes are large, and zero or negative far from the centre.
+    free = half[:, 0] - (half[:, 1] @ half[:, 0]) / (half[:, 1] @ half[:, 1]) * half[:, 1]
+    step = solve_triangular(factor, free, lower=True, trans="T", check_finite=False)
+    return x * step, float(np.linalg.norm(free)), factor
 
 
 def approach(g: Array, x: Array, slopes: Slopes) -> Approach:

@@ -7,7 +7,8 @@ of norm one, and rows that agree are one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Self
 
 import numpy as np
@@ -47,12 +48,18 @@ class UnitRows:
     """Unit rows that more may join; the longer ones share the memory of those that they extend.
 
     So a learner that is told of an episode costs its rows and no copy of all earlier ones, and the
-    one before stays as it is.
+    one before stays as it is, whichever threads extend it. Copies and pickles hold their own rows
+    alone.
     """
 
     _buffer: Array
     _written: list[int]  # by whoever shares the buffer: so many of its rows
     _keys: NDArray[np.complex128]
+    _lock: Lock = field(default_factory=Lock, repr=False)  # of the buffer and what is written
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Array, list[int], NDArray[np.complex128]]]:
+        """Return what copies and pickles are made of: these rows, neither the rest nor the lock."""
+        return type(self), (self.array, [len(self)], self._keys)
 
     @classmethod
     def of(cls, rows: Array) -> Self:
@@ -78,10 +85,14 @@ class UnitRows:
         if not new.any():
             return self
         size, end = len(self), len(self) + int(new.sum())
-        buffer, written = self._buffer, self._written
-        if written[0] != size or end > len(buffer):
-            buffer, written = np.empty((2 * end, rows.shape[1])), [size]
+        buffer, written, lock = self._buffer, self._written, self._lock
+        # Whoever comes first takes the place behind these rows; any other makes room elsewhere.
+        with lock:
+            room = written[0] == size and end <= len(buffer)
+            if room:
+                written[0] = end
+        if not room:
+            buffer, written, lock = np.empty((2 * end, rows.shape[1])), [end], Lock()
             buffer[:size] = self.array
         buffer[size:end] = rows[new]
-        written[0] = end
-        return type(self)(buffer, written, np.concatenate([self._keys, keys[new]]))
+        return type(self)(buffer, written, np.concatenate([self._keys, keys[new]]), lock)

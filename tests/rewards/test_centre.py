@@ -254,3 +254,26 @@ def test_a_price_beyond_what_squares_carry_still_gives_the_centre(seed):
 def test_an_option_outside_its_range_is_refused(bad):
     with pytest.raises(InvalidArgument):
         analytic_centre(polytope(0), **bad)
+
+
+@pytest.mark.parametrize("n", [5, 7])
+def test_a_centre_nearby_of_another_width_is_refused(n):
+    with pytest.raises(InvalidArgument, match=f"near is a point of {n} entries") as refused:
+        analytic_centre(polytope(0), near=analytic_centre(polytope(0, n=n)))
+    assert refused.value.place == "near"
+
+
+@pytest.mark.parametrize("price", [1e4, 1e8, 1e10, 1e12, 1e14])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_decrement_is_no_less_than_the_slope_in_any_direction(seed, price):
+    rng = np.random.default_rng(seed)
+    rows = unit_rows(rng.standard_normal((30, 6)))
+    found = analytic_centre(rows, price=price, max_iterations=60)
+    y = found.multipliers
+    curvature = 1 / (1 / y**2 + 1 / (price - y) ** 2)
+    along = rng.standard_normal((200, 6))
+    along -= along.mean(axis=1, keepdims=True)
+    length = np.sqrt(((along / found.point) ** 2).sum(axis=1) + (along @ rows.T) ** 2 @ curvature)
+    slope = np.abs(along @ (1 / found.point + y @ rows)) / length
+    assert found.decrement >= 0.99 * slope.max()
+    assert found.converged == (found.decrement <= 1e-8)

@@ -1,5 +1,8 @@
 """Unit rows: what counts as one row, and rows that grow without disturbing the shorter ones."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -36,3 +39,41 @@ def test_rows_that_are_known_leave_the_very_same_object():
     known = UnitRows.of(rows)
     assert known.joined(rows[1:3]) is known
     assert len(known.joined(-rows)) == 8
+
+
+class Interrupted(np.ndarray):
+    """Rows during whose reading another thread has its turn."""
+
+    def __getitem__(self, key):
+        while self.turns:
+            self.turns.pop()()
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_an_extension_that_begins_while_another_is_under_way_does_not_disturb_it(turns):
+    rng = np.random.default_rng(0)
+    first, row, *others = (unit_rows(rng.standard_normal((m, 5))) for m in (4, 1, 2, 2, 2))
+    roomy, grown = UnitRows.of(first).joined(row), []
+    slow = others[0].view(Interrupted)
+    slow.turns = [lambda new=new: grown.append(roomy.joined(new)) for new in others[1 : turns + 1]]
+    grown.append(roomy.joined(slow))
+    assert len(grown) == turns + 1
+    for one, new in zip(grown, [*others[turns:0:-1], others[0]], strict=True):
+        assert np.array_equal(one.array, np.concatenate([roomy.array, new]))
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_holds_its_rows_alone_and_grows_by_itself(again):
+    rng = np.random.default_rng(0)
+    first, *parts = (unit_rows(rng.standard_normal((m, 5))) for m in (4, 40, 1, 1))
+    known = UnitRows.of(first).joined(parts[0])
+    other = again(known)
+    assert np.array_equal(other.array, known.array)
+    assert other.joined(known.array) is other
+    assert len(pickle.dumps(known)) < 2 * known.array.nbytes
+    grown = [rows.joined(part) for rows, part in zip((known, other), parts[1:], strict=True)]
+    for one, part in zip(grown, parts[1:], strict=True):
+        assert np.array_equal(one.array, np.concatenate([known.array, part]))
