@@ -3,7 +3,8 @@
 A domain and the explicit rows of episodes become a `CutProgram` where the domain has plain linear
 rows. The vertex that it finds is lifted: values ``V_t = (I − γ P_t)^{-1} r`` and multipliers of the
 lifted rows are made from it by arithmetic, and its residuals are those of the lifted rows. So the
-record is that of the lifted program, and an answer that does not satisfy that one is none.
+record is that of the lifted program, and an answer that does not satisfy that one is none; one that
+barely does gives way to what the lifted program finds, if that finds anything.
 """
 
 from __future__ import annotations
@@ -24,15 +25,28 @@ from iirl_opt.rewards.explicit_rows import Block
 from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.solver import HiGHS, Residuals, Solved, Status
 from iirl_opt.solver.linear import LinearProgram, read_linear
-from iirl_opt.solver.program import Program
+from iirl_opt.solver.program import ACCEPTED, Program
 
 __all__ = ["CutSearch"]
 
 Array = NDArray[np.float64]
 
-# Answers of the lifted program with larger relative residuals are none. What `solve` accepts is ten
-# times this; but rounds by cuts are not judged one by one, and the lifted program can do better.
-ACCEPTED = 1e-7
+# Beyond these relative residuals the lifted program is asked: rounds by cuts are not judged one by
+# one, and it can do better. Where it fails, an answer that `solve` would accept is one still.
+SURE = 1e-7
+
+
+class Cut(NamedTuple):
+    """An answer by cuts.
+
+    Attributes
+    ----------
+    solution : it, with residuals that `solve` accepts.
+    sure : whether the lifted program need not be asked.
+    """
+
+    solution: RewardSolution
+    sure: bool
 
 
 class CutSearch(NamedTuple):
@@ -75,15 +89,16 @@ class CutSearch(NamedTuple):
         program = CutProgram(blocks, plain, reward, solver, prices)
         return cls(program, names, time.perf_counter() - began)
 
-    def maximise(self, objective: Array) -> RewardSolution | None:
+    def maximise(self, objective: Array) -> Cut | None:
         """Return a maximum of ``objective · r``, or None where the lifted program must decide."""
         point = self.program.maximise(objective)
         if point is None:
             return None
-        solved = _lifted(self.program, point, objective, self.names, self.compile_seconds)
-        if solved is None or solved.value is None:
+        solved, relative = _lifted(self.program, point, objective, self.names, self.compile_seconds)
+        if solved.value is None or not relative <= ACCEPTED:
             return None
-        return RewardSolution(point.x[self.program.reward].copy(), solved.value, solved)
+        reward = point.x[self.program.reward].copy()
+        return Cut(RewardSolution(reward, solved.value, solved), relative <= SURE)
 
 
 def _read_domain(domain: RewardDomain, n_states: int) -> tuple[LinearProgram | None, slice]:
@@ -154,8 +169,8 @@ def _lifted(
     objective: Array,
     names: Sequence[int],
     compile_seconds: float,
-) -> Solved | None:
-    """Return the record of the lifted program that a vertex stands for, or None if it is not sound.
+) -> tuple[Solved, float]:
+    """Return the record of the lifted program that a vertex stands for, and its relative residual.
 
     Parameters
     ----------
@@ -173,9 +188,7 @@ def _lifted(
     ]
     primal, duals = _by_name(program, point, names, raised)
     residuals, relative = _residuals(program, point, objective, raised)
-    if not relative <= ACCEPTED:
-        return None
-    return Solved(
+    solved = Solved(
         status=Status.OPTIMAL,
         value=float(objective @ r) - sum(part.cost for part in raised),
         primal=primal,
@@ -190,6 +203,7 @@ def _lifted(
         seconds=point.seconds,
         iterations=point.iterations,
     )
+    return solved, relative
 
 
 def _by_name(

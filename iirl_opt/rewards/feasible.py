@@ -48,10 +48,10 @@ from iirl_opt.checks import (
     is_a,
     one_of,
 )
-from iirl_opt.errors import InvalidArgument, InvalidReward
+from iirl_opt.errors import InvalidArgument, InvalidReward, SolverFailed
 from iirl_opt.game.mdp import GAME
 from iirl_opt.game.reward import check_reward
-from iirl_opt.rewards.cut_search import CutSearch
+from iirl_opt.rewards.cut_search import Cut, CutSearch
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import (
     DOMAIN,
@@ -162,8 +162,9 @@ class FeasibleRewards(Episodes, RewardSet):
         method : ``"lifted"`` solves one sparse program with value variables; ``"cuts"`` adds
             explicit rows while any is violated, for state rewards, a domain of plain rows and a
             simplex method of HiGHS, and the lifted program has the last word where one of these
-            is not given or the cuts find no optimum; ``"choose"`` takes the faster by
-            `iirl_opt.rewards.cuts.prefers_cuts`. The optimum is the same, and so is the record.
+            is not given or the cuts find no optimum, or one with residuals that it could better;
+            ``"choose"`` takes the faster by `iirl_opt.rewards.cuts.prefers_cuts`. The optimum is
+            the same, and so is the record.
         price : > 0, of a unit of `slack`, where observations may be violated. The value is then
             less by what they cost, ``price · Σ slack`` (for trajectories, at most that). By default
             nothing is violated.
@@ -176,12 +177,18 @@ class FeasibleRewards(Episodes, RewardSet):
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
         c = check_reward(self.game, objective)
+        found = None
         if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
             found = cuts.maximise(c)
-            if found is not None:
-                return found
+        if found is not None and found.sure:
+            return found.solution
         program, r = self._program(c, domain, price)
-        return self._search(program, r, c.shape, solver)
+        try:
+            return self._search(program, r, c.shape, solver)
+        except SolverFailed:
+            if found is None:
+                raise
+            return found.solution
 
     @checked(domain=DOMAIN, price=POSITIVE)
     def problem(
@@ -236,12 +243,19 @@ class FeasibleRewards(Episodes, RewardSet):
         """
         cuts = self._cuts(domain, solver, method)
         given = np.eye(self.game.n_states) if directions is None else np.asarray(directions, float)
+        found: list[Cut] = []
         if cuts is not None and given.ndim == 2 and given.shape[1] == self.game.n_states:
-            ends = [[cuts.maximise(sign * c) for c in given] for sign in (1.0, -1.0)]
-            values = [found.value for side in ends for found in side if found is not None]
-            if len(values) == 2 * len(given):
-                return np.asarray(np.maximum(np.reshape(values, (2, -1)).sum(axis=0), 0.0))
-        return super().widths(directions, domain=domain, solver=solver)
+            ends = [cuts.maximise(sign * c) for sign in (1.0, -1.0) for c in given]
+            found = [cut for cut in ends if cut is not None]
+        whole = bool(found) and len(found) == 2 * len(given)
+        if not (whole and all(cut.sure for cut in found)):
+            try:
+                return super().widths(directions, domain=domain, solver=solver)
+            except SolverFailed:
+                if not whole:
+                    raise
+        values = np.reshape([cut.solution.value for cut in found], (2, -1))
+        return np.asarray(np.maximum(values.sum(axis=0), 0.0))
 
     def _cuts(
         self,

@@ -12,6 +12,7 @@ from iirl_opt.errors import (
     InvalidArgument,
     LimitReached,
     OnlyConstantRewards,
+    SolverFailed,
     Unbounded,
 )
 from iirl_opt.follower.optimal import OptimalFollower
@@ -21,6 +22,7 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.episodes import interact
+from iirl_opt.rewards import cut_search, sets
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
@@ -222,6 +224,36 @@ def test_what_cuts_cannot_do_the_lifted_program_does():
     slow = HiGHS(time_limit=0, presolve=False)
     with pytest.raises(LimitReached):
         feasible.maximise(c, solver=slow, method="cuts")
+
+
+@pytest.mark.parametrize("ask", ["maximise", "widths"])
+def test_a_cut_that_solve_would_accept_is_an_answer_where_the_lifted_program_fails(
+    ask, monkeypatch
+):
+    feasible, rng = seen(11, states=(3, 4), discounts=(0.9,))
+    c = rng.normal(size=(3,) if ask == "maximise" else (2, 3))
+
+    def answer():
+        found = getattr(feasible, ask)(c, method="cuts")
+        return found.reward if ask == "maximise" else found
+
+    expected = answer()
+    asked = []
+
+    def fail(program, solver=None):
+        asked.append(program)
+        raise SolverFailed(None)
+
+    monkeypatch.setattr(sets, "solve", fail)
+    assert np.array_equal(answer(), expected)
+    assert not asked
+    # From here on no answer by cuts is sure; in the end none would be accepted.
+    monkeypatch.setattr(cut_search, "SURE", -1.0)
+    assert np.array_equal(answer(), expected)
+    assert len(asked) == 1
+    monkeypatch.setattr(cut_search, "ACCEPTED", -1.0)
+    with pytest.raises(SolverFailed):
+        answer()
 
 
 def test_a_set_of_constants_is_still_reported_by_name():
