@@ -116,7 +116,8 @@ class ExactRows:
     @classmethod
     def of(cls, rows: Iterable[tuple[dict[int, int], int]], width: int) -> ExactRows:
         """Return the matrix of rows given as ``({column: numerator}, denominator)``."""
-        given = list(rows)
+        # In order of columns, so that equal rows are written alike.
+        given = [(dict(sorted(row.items())), total) for row, total in rows]
         sizes = [len(row) for row, _ in given]
         numerators = np.array([x for row, _ in given for x in row.values()], dtype=object)
         indices = np.array([j for row, _ in given for j in row], dtype=np.int64)

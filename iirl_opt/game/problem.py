@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.errors import InvalidPolicy
 from iirl_opt.exact.numbers import Vector, as_fractions
 from iirl_opt.game.factors import UNIT, row_units
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
@@ -118,6 +119,8 @@ def policy_weights(
     if isinstance(model, MDP):
         return check_policy(policy, model.shape, states=model.states)  # type: ignore[arg-type]
     if isinstance(policy, tuple):
+        if len(policy) != 2:
+            raise InvalidPolicy("policy", f"is a tuple of {len(policy)}", "a pair", policy)
         pi1, pi2 = policy
         policy = joint_policy(model.check_leader_policy(pi1), model.check_follower_policy(pi2))
     weights = check_policy(policy, model.shape, name="joint policy", states=model.states)

@@ -37,7 +37,7 @@ from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
-from iirl_opt.game.policy import deterministic_policy, split
+from iirl_opt.game.policy import POLICY, deterministic_policy, split
 from iirl_opt.game.problem import policy_weights
 from iirl_opt.game.reward import check_reward
 from iirl_opt.occupancy.basis import Basis, near_one
@@ -264,6 +264,7 @@ class OccupancyMeasure:
         """Return the cvxpy problem that `maximise` solves, unsolved."""
         return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
 
+    @checked(policy=POLICY)
     def basis(self, policy: ArrayLike | tuple[ArrayLike, ArrayLike]) -> dict[str, ArrayLike]:
         """Return the basis that is a policy: for `LiveProgram.start_from`, or ``solve(basis=)``.
 

@@ -81,7 +81,9 @@ def planned(game: TwoAgentMDP, reward: Array) -> PlannedMeasure:
     measure = np.zeros(reward.size)
     measure[basic] = np.maximum(mass, 0.0)
     most = math.fsum(game.start * (best.values + best.error))
-    lost = 4 * UNIT * math.fsum(game.start * (np.abs(best.values) + best.error))
+    # A start whose floats sum to one within S·ε = 2·S units is left so; the exact one is divided.
+    units = (4 + 2 * game.n_states) * UNIT
+    lost = units * math.fsum(game.start * (np.abs(best.values) + best.error))
     return PlannedMeasure(
         measure, best.values, math.nextafter(most + lost, np.inf), best.iterations
     )

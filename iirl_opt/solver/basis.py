@@ -58,15 +58,14 @@ class SimplexBasis:
         """
         found = cls(np.zeros(shape[1], dtype=bool), np.ones(shape[0], dtype=bool))
         for name, mask in basic.items():
-            if (name in columns) == (name in rows):
+            if name in columns and name in rows:
+                problem = f"names {name!r}, a variable and a constraint"
+                raise InvalidArgument("basis", problem, "different names of the two", name)
+            if name not in columns and name not in rows:
                 known = ", ".join([*columns, *rows])
                 raise InvalidArgument("basis", f"names {name!r}", f"one of {known}", name)
             part = found.columns[columns[name]] if name in columns else found.rows[rows[name]]
-            given = np.asarray(mask)
-            if given.dtype != bool or given.shape not in ((), part.shape):
-                problem = f"has {name} of shape {given.shape}, {given.dtype}"
-                raise InvalidArgument("basis", problem, f"a mask {part.shape}", mask)
-            part[:] = given
+            part[:] = _mask(name, mask, part.shape)
         count = int(found.columns.sum() + found.rows.sum())
         if count != shape[0]:
             raise InvalidArgument("basis", f"has {count} entries", f"one a row: {shape[0]}", basic)
@@ -79,6 +78,20 @@ class SimplexBasis:
         basis.row_status = _kinds(self.rows, program.rows)
         basis.valid, basis.alien = True, False
         return basis
+
+
+def _mask(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> Flags:
+    """Return which entries of a variable or a constraint are basic, or one flag for all."""
+    allowed = f"a mask {shape}"
+    try:
+        given = np.asarray(mask)
+    except ValueError:
+        raise InvalidArgument("basis", f"has {name}, which is ragged", allowed, mask) from None
+    if np.ma.is_masked(mask) or given.dtype != bool or given.shape not in ((), shape):
+        problem = f"has {name} of shape {given.shape}, {given.dtype}"
+        problem += ", with masked entries" if np.ma.is_masked(mask) else ""
+        raise InvalidArgument("basis", problem, allowed, mask)
+    return given
 
 
 def _kinds(basic: Flags, bounds: Interval) -> list[Any]:

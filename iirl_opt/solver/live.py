@@ -249,9 +249,18 @@ class LiveProgram:
 
     @checked(which=array_of_whole(1))
     def remove_columns(self, which: ArrayLike) -> None:
-        """Remove variables by position; those after them move up."""
-        gone = np.unique(np.asarray(which, dtype=np.int32))
-        kept = np.setdiff1d(np.arange(self.shape[1]), gone)
+        """Remove variables by position; those after them move up.
+
+        Raises
+        ------
+        InvalidArgument
+            A position that the program does not have.
+        """
+        gone, n = np.unique(np.asarray(which)), self.shape[1]
+        if gone.size and gone[-1] >= n:
+            raise InvalidArgument("which", f"has {gone[-1]}", f"0 … {n - 1}", which)
+        gone = gone.astype(np.int32)
+        kept = np.setdiff1d(np.arange(n), gone)
         now = self._program
         names = ("cost", "lower", "upper", "whole")
         columns = {name: getattr(now, name)[kept] for name in names}
@@ -438,7 +447,10 @@ def _vector(place: str, values: ArrayLike, size: int | None = None) -> Array:
 
 
 def _matrix(values: Any, shape: tuple[int | None, int]) -> Matrix:
-    matrix: Matrix = sp.csc_array(values, dtype=float)
+    # Its own: what the caller changes later must not reach a program whose size is known.
+    matrix: Matrix = sp.csc_array(values, dtype=float, copy=True)
+    # HiGHS takes no entry twice.
+    matrix.sum_duplicates()
     if matrix.ndim != 2 or any(
         a not in (None, b) for a, b in zip(shape, matrix.shape, strict=True)
     ):

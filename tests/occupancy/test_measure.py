@@ -6,6 +6,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, strategies as st
 from instances import DISCOUNTS, games, policies, rewards
 from kkt import assert_farkas, assert_kkt
@@ -18,6 +19,7 @@ from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, joint_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure, budget
+from iirl_opt.occupancy.planned import planned
 from iirl_opt.solver import HiGHS, LiveProgram, solve
 
 
@@ -116,6 +118,36 @@ def test_any_policy_is_a_basis_from_which_the_optimum_is_found(instance, data):
     live.start_from(basis)
     assert live.solve().value == pytest.approx(begun.value, abs=near)
     assert solve(problem).value == pytest.approx(begun.value, abs=near)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        (1, 2, 3),
+        (),
+        [[1, 2], [3]],
+        np.ma.array([0, 0], mask=[True, False]),
+        [0, 2],
+        [0.0, 1.0],
+        [0, 1, 1],
+        "policy",
+        None,
+    ],
+)
+def test_what_is_no_policy_is_no_basis_and_has_no_value(policy):
+    game = TwoAgentMDP(np.ones((2, 1, 2, 2), int), 0.5)
+    with pytest.raises(InvalidPolicy, match="policy"):
+        OccupancyMeasure(game).basis(policy)
+    with pytest.raises(InvalidPolicy, match="policy"):
+        evaluate(game, [0.0, 1.0], policy)
+
+
+def test_the_bound_of_planning_covers_a_start_that_is_one_but_for_rounding():
+    n = 2100
+    start = np.full(n, (1 - 3.7e-13) / n)
+    game = TwoAgentMDP(sp.eye_array(n, format="csr"), 0.5, start, leader_actions=1)
+    # Each state keeps its reward of one for good: the exact optimum is 2.
+    assert planned(game, np.ones(n)).bound >= 2
 
 
 @given(instance=games_with_rewards())

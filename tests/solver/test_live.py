@@ -5,6 +5,7 @@ import sys
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from commands import child
 from hypothesis import given, strategies as st
 
@@ -139,6 +140,8 @@ def test_from_the_basis_of_an_optimum_nothing_is_left_to_do_and_from_any_other_i
         {"x": [True, False, True], "rows": [True]},
         {"x": [1, 0], "rows": False},
         {"rows": False},
+        {"x": [[True], [False, True]], "rows": False},
+        {"x": np.ma.array([True, False], mask=[True, False]), "rows": False},
     ],
 )
 def test_a_basis_that_the_program_cannot_have_is_refused(basic):
@@ -152,6 +155,43 @@ def test_a_basis_that_the_program_cannot_have_is_refused(basic):
         solve(plain, basis=basic)
     # A program that cvxpy compiles begins anywhere.
     assert solve(problem, basis=basic).value == pytest.approx(1)
+
+
+def test_one_name_of_a_variable_and_a_constraint_is_told():
+    x = cp.Variable(1, name="c")
+    twins = cp.Problem(cp.Minimize(cp.sum(x)), [(x >= 1).set_label("c")])
+    with pytest.raises(InvalidArgument, match="'c', a variable and a constraint"):
+        LiveProgram.of(twins).start_from({"c": True})
+    with pytest.raises(InvalidArgument, match="'c', a variable and a constraint"):
+        solve(twins, basis={"c": True})
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csc_array, sp.csr_array, sp.coo_array])
+def test_what_becomes_of_a_given_matrix_is_nothing_to_the_program(kind):
+    matrix = kind(np.array([[1.0, 1.0]]))
+    live = LiveProgram([1.0, 2.0], matrix, [1.0], [1.0], lower=0.0)
+    (matrix if kind is np.asarray else matrix.data)[:] = 4.0
+    assert live.solve().value == pytest.approx(1.0)
+
+
+def test_entries_that_come_twice_are_summed():
+    twice = sp.csc_array((np.ones(3), [0, 0, 0], [0, 2, 3]), shape=(1, 2))
+    live = LiveProgram([1.0, 2.0], twice, [1.0], [1.0], lower=0.0)
+    assert live.solve().value == pytest.approx(0.5)
+    live.add_rows(twice, [2.0], [2.0])
+    assert live.solve(throw=False).status is Status.INFEASIBLE
+    live.change_rows([1.0, -INF], [1.0, INF])
+    live.add_columns([0.1], sp.csc_array((np.ones(2), [0, 0], [0, 2]), shape=(2, 1)))
+    assert live.solve().value == pytest.approx(0.05)
+    assert twice.nnz == 3
+
+
+@pytest.mark.parametrize("which", [[7], [0, 2], [2**40]])
+def test_columns_that_are_not_there_cannot_be_removed(which):
+    live = LiveProgram([1.0, 2.0], [[1.0, 1.0]], [1.0], [1.0], lower=0.0)
+    with pytest.raises(InvalidArgument, match=r"which .*allowed 0 … 1"):
+        live.remove_columns(which)
+    assert live.solve().value == pytest.approx(1.0)
 
 
 @given(seed=seeds)
