@@ -213,7 +213,9 @@ def modified_policy_iteration(
 
     Greedy steps alternate with `sweeps` evaluations of the greedy policy until the *span* of the
     last change bounds the error by `tolerance` times span(r)/(1−γ), or by what rounding allows
-    (Puterman 1994, sections 6.5 and 6.6); policy iteration ends it.
+    (Puterman 1994, sections 6.5 and 6.6), or the greedy policy stays the same for some steps, or
+    that bound no longer falls. Policy iteration ends it from there, so that none of this decides
+    what is optimal.
 
     Parameters
     ----------

@@ -74,7 +74,8 @@ def solve(
     basis : where HiGHS's simplex method begins a plain linear program: by the name of a variable or
         of a constraint, a mask of what is basic in it, or one flag for all. Variables left out are
         not basic, constraints are; as many are as there are rows. It saves time, and may change
-        which of several optima is found.
+        which of several optima is found. For every other problem, and by other solvers, neither
+        `start` nor `basis` is used, or looked at.
 
     Raises
     ------
@@ -83,7 +84,8 @@ def solve(
     Interrupted
         Ctrl-C, whatever `throw` says; a `KeyboardInterrupt` that carries the record.
     InvalidArgument
-        No problem; no solver: names those that are installed; a basis that the problem cannot have.
+        No problem; no solver: names those that are installed; a basis that a plain problem cannot
+        have; both a start and a basis.
     cvxpy.error.SolverError, cvxpy.error.DCPError
         The solver cannot take the problem; the problem is not convex.
     ValueError, TypeError
@@ -93,6 +95,8 @@ def solve(
     """
     if not isinstance(problem, cp.Problem):
         raise InvalidArgument("problem", f"is {problem!r}", "a cvxpy.Problem", problem)
+    if start is not None and basis is not None:
+        raise InvalidArgument("start", "is given beside a basis", "one of the two", start)
     chosen = chosen_solver(solver)
     swallow_banner()
     if isinstance(chosen, HiGHS) and problem.variables():

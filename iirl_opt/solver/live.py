@@ -273,6 +273,9 @@ class LiveProgram:
     def start_from(self, basic: Mapping[str, ArrayLike]) -> None:
         """Begin the next solve at a basis: a policy's, say, that planning found.
 
+        It saves time alone. A program whose numbers are out of HiGHS's range is solved in other
+        units, from scratch: there the basis is checked, and not used.
+
         Parameters
         ----------
         basic : by name, as in `columns` and `rows`, which entries are basic: a mask each, or one
