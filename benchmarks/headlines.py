@@ -67,7 +67,7 @@ CLAIMS = (
     ),
     Claim(
         "an occupancy program again for a reward nearby, 200 states",
-        *("live", "paper's random game, occupancy", "hot", "highspy, cold", "bare HiGHS"),
+        *("live", "paper's random game, occupancy", "hot", "highspy, hot", "bare HiGHS"),
     ),
     Claim(
         "a best deterministic commitment, proved, 14 states, A = B = 3, a Boltzmann follower",

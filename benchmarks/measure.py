@@ -17,7 +17,7 @@ from cases import Case
 from desk import Absent, Failed, GivenUp, Run
 from growth import growth
 
-__all__ = ["BEFORE", "FAILED", "NOW", "TROUBLES", "Place", "fits", "measured", "quartiles"]
+__all__ = ["BEFORE", "LEFT", "NOW", "TROUBLES", "Place", "fits", "measured", "quartiles"]
 
 NOW, BEFORE = "now", "before"
 
@@ -31,7 +31,7 @@ Entry = dict[str, Any]
 
 # What may happen to one contestant while the others go on, and what the table calls it.
 TROUBLES = Absent, GivenUp, Failed
-FAILED = "failed"
+LEFT = "given up"
 
 
 class Place(Protocol):
@@ -193,7 +193,7 @@ def _difference(answer: Any, reference: Any) -> float:
 
 
 def _said(cause: Exception) -> str:
-    names = {Absent: "absent", GivenUp: "given up", Failed: FAILED}
+    names = {Absent: "absent", GivenUp: LEFT, Failed: "failed"}
     return f"{names[type(cause)]}: {cause}"
 
 

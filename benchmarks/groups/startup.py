@@ -39,4 +39,6 @@ def cases(quick: bool) -> list[Case]:
 
 
 def _wait(*arguments: str) -> None:
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    # Safe paths: of the working directory no package is imported, it may be another checkout.
+    command = [sys.executable, "-P", *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -4,7 +4,7 @@ Between bounds on the follower's values every difference ``q(s, a, b) − q(s, a
 values lies in an interval, exactly computed as a linear function over a box. So
 
 * a Boltzmann follower plays ``p_b ∝ exp(β (q_b − q_c))`` with each weight in an interval, for every
-  reference c; the smallest of the B bounds counts;
+  reference c; the smallest of the bounds that are made counts;
 * a proportional follower with nondecreasing f plays ``p_b ∝ f(q_b)``, each in an interval;
 * an optimal or ε-greedy follower is greedy for b only if b is nowhere surely worse; under a rule
   that mixes all ties the weights are 0 or 1, and 1 where b is surely greedy.
@@ -26,6 +26,7 @@ from iirl_opt.commitment.stacked import UNIT
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.follower.protocols import LocalFollower
+from iirl_opt.game.factors import underflow
 
 __all__ = [
     "BoundedFollower",
@@ -74,7 +75,9 @@ def boltzmann_weights(beta: float, lower: Array, upper: Array) -> Weights:
     top = high.max(axis=-1, keepdims=True)
     low, high = low - top, high - top
     lo = np.exp(low - 4 * UNIT * (abs(low) + 2))
-    return Weights(lo, np.maximum(np.exp(high + 4 * UNIT * (abs(high) + 2)), FLOOR))
+    return Weights(
+        np.where(lo < FLOOR, 0.0, lo), np.maximum(np.exp(high + 4 * UNIT * (abs(high) + 2)), FLOOR)
+    )
 
 
 def proportional_weights(
@@ -129,10 +132,13 @@ def _means(w: Array, answers: Weights) -> Array:
 
     For each b the weights of the answers that are worth at least w_b are the largest, the others
     the least. The loops go over answers; numbers lie as the answer's axis would, were it the first.
+    In a unit of the largest w, a power of two, little of a product with a weight is lost below.
     """
     lo, hi, _ = answers
     n_b = w.shape[-1]
-    rounding = 4 * (n_b + 2) * UNIT
+    rounding, lost = 4 * (n_b + 2) * UNIT, underflow(n_b)
+    unit = 2.0 ** min(max(int(np.frexp(np.abs(w).max())[1]), -1022), 1023)
+    w = w / unit
     parts = [w[..., b] for b in range(n_b)]
     ahead = [[parts[c] >= parts[b] for c in range(n_b)] for b in range(n_b)]
     sizes = [abs(part) for part in parts]
@@ -146,9 +152,9 @@ def _means(w: Array, answers: Weights) -> Array:
                 x = least[c] + wide[c] * ahead[b][c]
                 total, mean, size = total + x, mean + x * parts[c], size + x * sizes[c]
             with np.errstate(divide="ignore", invalid="ignore"):
-                value = np.where(total > 0, (mean + rounding * size) / total, -np.inf)
+                value = np.where(total > 0, (mean + rounding * size + lost) / total, -np.inf)
             np.maximum(most, value, out=most)
-    return found
+    return np.asarray(found * unit + lost)
 
 
 def _over_largest(lo: Array, hi: Array, q: Array, mask: Mask) -> tuple[Array, Array]:

@@ -124,10 +124,13 @@ class Relaxation:
     free : let the partner answer as it likes where the follower declares no bounds; otherwise such
         a follower is refused.
     tight : for a Boltzmann follower bound its differences of action values by
-        `iirl_opt.commitment.deviations` as well; a certificate cannot state that.
+        `iirl_opt.commitment.deviations` as well, for deterministic commitments; a certificate
+        cannot state that.
 
     Raises
     ------
+    InvalidArgument
+        Both `stochastic` and `tight`.
     InvalidArgument
         The follower is not local, or its own and without `weight_bounds`; f is seen to decrease (it
         is tested at 1025 points of the range of action values: a test, no proof).
@@ -139,6 +142,8 @@ class Relaxation:
     tight: bool = False
 
     def __post_init__(self) -> None:
+        if self.tight and self.stochastic:
+            raise InvalidArgument("tight", "is True", "False for stochastic commitments", True)
         if self.refusal is not None and not self.free:
             raise InvalidArgument(
                 "follower",

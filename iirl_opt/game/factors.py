@@ -56,21 +56,23 @@ CLOSE, TRIES = 0.5, 6
 FILLED, CUBED, DENSE, SWEEP, PRODUCT, VECTORS = 1.7e-5, 8e-8, 1e-7, 0.015, 1e-6, 1e-5
 
 
-def underflow(n: int) -> float:
-    """Return a bound on what is lost to underflow in a row of n entries."""
-    return (4 * n + 64) * float(np.finfo(float).smallest_subnormal)
+def underflow(n: int, largest: float = 1.0) -> float:
+    """Return a bound on what underflow loses in a product with a row of n entries.
+
+    Numbers up to `largest`: of what is lost of a probability they are multiples.
+    """
+    return (4 * n + 64) * float(np.finfo(float).smallest_subnormal) * (1 + largest)
 
 
-def row_units(matrix: Matrix, rational: bool, terms: int) -> Array:
+def row_units(matrix: Matrix, terms: int) -> Array:
     """Return the relative error of a sum over each row of a kernel, (rows,).
 
-    That is of its rounding, and of the row's as an image: of rationals the nearest floats, else
-    floats that sum to one within two units an entry. `terms` is the number of rows of which each is
-    the mean.
+    That is of its rounding, and of the row's as an image: floats that sum to one within two units
+    an entry, or over a sum in floats. `terms` is the number of rows of which each is the mean.
     """
     sparse = is_sparse(matrix)
     entries = np.diff(matrix.indptr) if sparse else np.count_nonzero(matrix, axis=1)
-    return np.asarray(((1 if rational else 3) * entries + 4 * terms + 8) * UNIT)
+    return np.asarray((3 * entries + 4 * terms + 8) * UNIT)
 
 
 class Factors:
@@ -80,7 +82,7 @@ class Factors:
     ----------
     chain : (S, S), ≥ 0; `bound` wants rows that sum to one.
     discount : 0 ≤ γ < 1.
-    rational, terms : as for `row_units`.
+    terms : as for `row_units`.
     """
 
     chain: Matrix
@@ -89,11 +91,9 @@ class Factors:
     _mixes: bool
     _direct: Callable[[Array], Array] | None
 
-    def __init__(
-        self, chain: Matrix, discount: float, rational: bool = False, terms: int = 1
-    ) -> None:
+    def __init__(self, chain: Matrix, discount: float, terms: int = 1) -> None:
         self.chain = chain.tocsr() if is_sparse(chain) else chain
-        self.discount, self.units = discount, row_units(chain, rational, terms)
+        self.discount, self.units = discount, row_units(chain, terms)
         self._direct, self._mixes = None, chain.shape[0] > DENSE_STATES
 
     def solve(self, right: Array, near: Array | None = None) -> Array:
@@ -108,7 +108,7 @@ class Factors:
             better = found + self.approximate(off)
             rest, least = self._off(right, better)
             slow = not least <= excess / 2
-            if slow and not factored and min(least, excess) > 1:
+            if slow and not factored and not min(least, excess) <= 1:
                 # What is small beside a mistake is found anew: no correction is as small.
                 self._mixes, self._steps = False, 0
                 better = self.approximate(right)
@@ -247,15 +247,17 @@ class Factors:
     def bound(self, sizes: Array) -> Array:
         """Return some E ≥ sizes + γ P E, verified, (S,), for sizes ≥ 0; infinite if there is none.
 
-        None of it is twice as wide as it need be, as far as floats go.
+        None of it is much more than twice as wide as it need be, as far as floats go.
         """
         left, unit = 1 - self.discount, float(self.units.max())
         grow = max(2.0**-10, 16 * unit / left)
         if not (grow < 1 and np.isfinite(sizes).all()):
             return np.full(sizes.shape, np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
-            sizes = sizes + underflow(len(sizes))
+            sizes = sizes + underflow(len(sizes), float(sizes.max()) / left)
             error, sound = self.approximate(sizes, grow), np.inf * sizes
+            # What is tiny beside what play leads to is raised, so that it covers the rounding.
+            sizes = np.maximum(sizes, 2 * self.units / grow * self.discount * (self.chain @ error))
             for attempt in range(TRIES):
                 error = np.maximum(error, sizes)
                 ahead = self.discount * (self.chain @ error)
@@ -300,6 +302,7 @@ def _width(chain: Matrix) -> int:
 
 def error_of(factors: Factors, mean: Array, slop: Array, values: Array) -> Array:
     """Return a bound (S,) on the error of values under a chain with rewards known up to `slop`."""
-    ahead, sizes = factors.discount * (factors.chain @ np.column_stack([values, np.abs(values)])).T
-    met = np.abs(mean) + sizes + np.abs(values)
-    return factors.bound(np.abs(mean + ahead - values) + factors.units * met + slop)
+    ahead, size = factors.discount * (factors.chain @ np.column_stack([values, np.abs(values)])).T
+    met = np.abs(mean) + size + np.abs(values)
+    sizes = np.abs(mean + ahead - values) + factors.units * met + slop
+    return factors.bound(sizes + underflow(len(values), float(np.abs(values).max())))

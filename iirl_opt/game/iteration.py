@@ -66,9 +66,7 @@ def evaluated(problem: PlanningProblem, actions: Integers, near: Array | None = 
     """
     mdp = problem.mdp
     mean = problem.of(actions)
-    factors = Factors(
-        mdp.matrix[problem.rows(actions)], mdp.discount, mdp.is_rational, problem.terms
-    )
+    factors = Factors(mdp.matrix[problem.rows(actions)], mdp.discount, problem.terms)
     values = factors.solve(mean, near)
     slop = np.broadcast_to(problem.slop, mdp.shape)[np.arange(mdp.n_states), actions]
     return Played(actions, values, error_of(factors, mean, slop, values), factors)
@@ -101,13 +99,16 @@ def _widths(problem: PlanningProblem, values: Array, error: Array, rows: Integer
     mdp = problem.mdp
     columns = np.column_stack([np.abs(values), error])
     few = 2 * rows.size < problem.units.size
-    ahead = mdp.matrix[rows] @ columns if few else (mdp.matrix @ columns)[rows]
+    with np.errstate(invalid="ignore"):
+        ahead = mdp.matrix[rows] @ columns if few else (mdp.matrix @ columns)[rows]
     met, off = mdp.discount * ahead.T
     s, b = np.divmod(rows, mdp.n_choices)
     reward = np.abs(np.broadcast_to(problem.reward, mdp.shape)[s, b])
     slop, units = np.broadcast_to(problem.slop, mdp.shape)[s, b], problem.units[s, b]
     width = (off + error[s]) * (1 + units) + units * (reward + met + np.abs(values[s]))
-    return np.asarray(width + slop + underflow(mdp.n_states))
+    width = width + slop + underflow(mdp.n_states, float(columns.max()))
+    # Nothing of a bound that there is none of is no number.
+    return np.where(np.isnan(width), np.inf, width)
 
 
 class Rivals(NamedTuple):
@@ -135,8 +136,8 @@ def rivals(problem: PlanningProblem, played: Played) -> Rivals:
     size = float(np.abs(problem.reward).max()) + 2 * float(np.abs(values).max())
     unit = float(problem.units.max())
     widest = 2 * float(error.max()) + 2 * unit * size + float(np.max(problem.slop))
-    gain[np.arange(len(gain)), played.actions] = -np.inf
-    rows = np.flatnonzero(gain >= -2 * widest - underflow(len(values)))
+    gain[np.arange(len(gain)), played.actions] = np.nan
+    rows = np.flatnonzero(gain >= -2 * widest - underflow(len(values), size))
     gain, width = gain.ravel()[rows], _widths(problem, values, error, rows)
     near = gain >= -width
     s, b = np.divmod(rows[near], n)

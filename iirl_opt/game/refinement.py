@@ -23,7 +23,7 @@ from iirl_opt.exact.chains import discounted_sums, largest_class
 from iirl_opt.exact.linear import WITHOUT_FLINT, has_flint
 from iirl_opt.exact.numbers import Vector
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.game.factors import UNIT
+from iirl_opt.game.factors import UNIT, underflow
 from iirl_opt.game.iteration import Played
 from iirl_opt.game.problem import PlanningProblem
 from iirl_opt.game.support import reached_from
@@ -160,8 +160,10 @@ class _Refined:
         ahead = np.array(
             [sum(self.error[j] * float(p) for j, p in rows.row(i).items()) for i in range(len(s))]
         )
-        rounding = (np.diff(rows.indptr) + 8) * UNIT
-        width = (self.error[s] + ahead) * (1 + rounding) + math.ldexp(FLOOR, -self.bits)
+        entries = np.diff(rows.indptr)
+        width = (self.error[s] + ahead) * (1 + (entries + 8) * UNIT)
+        lost = underflow(int(entries.max(initial=0)), float(self.error.max()))
+        width = width + lost + math.ldexp(FLOOR, -self.bits)
         width = width + 4 * UNIT * np.abs(gain)
         signs = np.where(np.abs(gain) > width, np.sign(gain), UNKNOWN).astype(np.int64)
         return signs, np.abs(gain) + width

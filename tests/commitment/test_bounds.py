@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from exhaustive import FOLLOWERS, all_values, every_commitment, random_problem
 from hypothesis import given, strategies as st
 
 from iirl_opt.commitment.bounds import value_bounds
-from iirl_opt.commitment.compatible import Weights, best_compatible
+from iirl_opt.commitment.compatible import Weights, best_compatible, largest_mean
 from iirl_opt.commitment.deviations import Range, deviating
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.commitment.relaxation import Relaxation, bounded
@@ -158,6 +159,28 @@ def test_the_best_compatible_answer_is_the_best_over_corners_and_samples(seed):
     assert play[0, 0, 0] @ w == pytest.approx(means.max(), abs=1e-12)
     inner = lo + rng.random((50, n)) * (hi - lo)
     assert (inner @ w / inner.sum(axis=1) <= means.max() + 1e-12).all()
+
+
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-305, 1e-40, 1.0, 1e150]))
+def test_the_largest_mean_is_rounded_upwards_at_every_scale(seed, scale):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    w = scale * rng.normal(size=n) * 10.0 ** -rng.integers(0, 60, n)
+    lo, hi = np.zeros(n), np.full(n, 1e-280)
+    hi[rng.integers(n)] = 1.0
+    value = largest_mean(
+        w[None, None, None], Weights(*(x[None, None, None, None] for x in (lo, hi)))
+    )
+    exact, corner = [Fraction(x) for x in w], [Fraction(x) for x in hi]
+    chosen = [[c for c in range(n) if w[c] >= w[b]] for b in range(n)]
+    best = max(sum(corner[c] * exact[c] for c in at) / sum(corner[c] for c in at) for at in chosen)
+    assert best <= Fraction(value[0, 0, 0]) <= best + Fraction(scale) * Fraction(1, 10**12)
+
+
+def test_the_tight_relaxation_is_for_deterministic_commitments():
+    problem = random_problem(0, "Boltzmann 1", states=3)
+    with pytest.raises(InvalidArgument, match="stochastic"):
+        Relaxation(problem, stochastic=True, tight=True)
 
 
 @pytest.mark.parametrize("kind", FOLLOWERS)

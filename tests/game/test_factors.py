@@ -11,7 +11,9 @@ from hypothesis import given, strategies as st
 from iirl_opt.game import factors
 from iirl_opt.game.exact import exact_values
 from iirl_opt.game.factors import Factors, error_of
+from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import MDP
+from iirl_opt.game.values import error_bound
 
 WAYS = ("sweeps that mix", "steps", "factors", "dense factors", "sweeps")
 DISCOUNTS = ["0", "1/2", "9/10", "999/1000", 1 - Fraction(1, 10**6), 1 - Fraction(1, 10**9)]
@@ -20,7 +22,7 @@ DISCOUNTS = ["0", "1/2", "9/10", "999/1000", 1 - Fraction(1, 10**6), 1 - Fractio
 def solver(way, chain, discount):
     """Factors that take one way, at any size."""
     with patch.object(factors, "DENSE_STATES", chain.shape[0] if way == "dense factors" else 0):
-        found = Factors(chain, discount, rational=True)
+        found = Factors(chain, discount)
         found._mixes = way == "sweeps that mix"
         found._steps = 1000 * (way == "steps")
         found._dearness = np.inf if way == "sweeps" else 0.0
@@ -113,3 +115,16 @@ def test_factors_are_taken_where_they_are_cheaper():
         found = Factors(chain, 0.9999)
         found.solve(mean)
         assert (found._direct is not None) == factored
+
+
+def test_a_small_residual_beside_a_large_one_keeps_its_own_bound():
+    model = MDP(np.array([[[1, 0, 0]], [[0, 0, 1]], [[0, 0, 1]]], dtype=float), 0.9)
+    bound = error_bound(model, np.array([1e-3, 0, -1e6]), np.ones((3, 1)), np.zeros(3))
+    assert (bound >= [1e-2, 9e6, 1e7]).all()
+    assert (bound <= 2.01 * np.array([1e-2, 9e6, 1e7])).all()
+
+
+def test_a_correction_that_overflows_ends():
+    game, _ = random_game(300, 1, 1, rng=0, restart=False)
+    with np.errstate(all="ignore"):
+        Factors(game.matrix, 0.9).solve(np.full(300, 1.7e308), np.zeros(300))

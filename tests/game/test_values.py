@@ -466,6 +466,27 @@ def patched_flint(there):
     return nullcontext() if there else patch.object(refinement, "has_flint", lambda: False)
 
 
+@pytest.mark.parametrize("plan", PLANNERS)
+@pytest.mark.parametrize("exponent", [-44, -46, -50, -52])
+def test_without_a_bound_on_the_error_ties_are_decided_exactly(plan, exponent):
+    model = MDP(np.array([[[1.0, 0], [1, 0]], [[0, 1], [0, 1]]]), 1 - 2.0**exponent)
+    found = plan(model, np.array([[0.0, 1], [0, 0]]))
+    assert found.optimal.tolist() == [[False, True], [True, True]]
+    assert not found.undecided.any()
+
+
+@pytest.mark.parametrize("plan", PLANNERS)
+def test_probabilities_that_underflow_count_in_the_bound(plan):
+    p = Fraction(1, 2**1080)
+    kernel = np.array([[[1 - p, p], [1, 0]], [[0, 1], [0, 1]]], dtype=object)
+    game = TwoAgentMDP(kernel[:, None] + Fraction(0), Fraction(9, 10))
+    reward = np.array([[0, 1e-318], [1e10, 1e10]])[:, None]
+    found, exact = plan(game, reward), exact_optimum(game, reward)
+    for v, e, x in zip(found.values, found.error, exact.values, strict=True):
+        assert abs(Fraction(v) - x) <= Fraction(e)
+    assert (found.optimal >= exact.optimal[:, 0]).all()
+
+
 def test_threads_may_share_an_optimum_that_decides_its_ties():
     game, reward = random_game(40, 2, 2, rng=0)
     optimum, copied = (policy_iteration(game, reward) for _ in range(2))
