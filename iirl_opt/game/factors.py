@@ -64,15 +64,16 @@ def underflow(n: int, largest: float = 1.0) -> float:
     return (4 * n + 64) * float(np.finfo(float).smallest_subnormal) * (1 + largest)
 
 
-def row_units(matrix: Matrix, terms: int) -> Array:
+def row_units(matrix: Matrix, nearest: bool, terms: int) -> Array:
     """Return the relative error of a sum over each row of a kernel, (rows,).
 
-    That is of its rounding, and of the row's as an image: floats that sum to one within two units
-    an entry, or over a sum in floats. `terms` is the number of rows of which each is the mean.
+    That is of its rounding, and of the row's as an image: the nearest floats, or else floats that
+    sum to one within two units an entry, or are divided by their sum. `terms` is the number of
+    rows of which each is the mean.
     """
     sparse = is_sparse(matrix)
     entries = np.diff(matrix.indptr) if sparse else np.count_nonzero(matrix, axis=1)
-    return np.asarray((3 * entries + 4 * terms + 8) * UNIT)
+    return np.asarray(((1 if nearest else 3) * entries + 4 * terms + 8) * UNIT)
 
 
 class Factors:
@@ -82,7 +83,7 @@ class Factors:
     ----------
     chain : (S, S), ≥ 0; `bound` wants rows that sum to one.
     discount : 0 ≤ γ < 1.
-    terms : as for `row_units`.
+    nearest, terms : as for `row_units`.
     """
 
     chain: Matrix
@@ -91,9 +92,11 @@ class Factors:
     _mixes: bool
     _direct: Callable[[Array], Array] | None
 
-    def __init__(self, chain: Matrix, discount: float, terms: int = 1) -> None:
+    def __init__(
+        self, chain: Matrix, discount: float, nearest: bool = False, terms: int = 1
+    ) -> None:
         self.chain = chain.tocsr() if is_sparse(chain) else chain
-        self.discount, self.units = discount, row_units(chain, terms)
+        self.discount, self.units = discount, row_units(chain, nearest, terms)
         self._direct, self._mixes = None, chain.shape[0] > DENSE_STATES
 
     def solve(self, right: Array, near: Array | None = None) -> Array:

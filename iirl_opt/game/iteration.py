@@ -66,7 +66,9 @@ def evaluated(problem: PlanningProblem, actions: Integers, near: Array | None = 
     """
     mdp = problem.mdp
     mean = problem.of(actions)
-    factors = Factors(mdp.matrix[problem.rows(actions)], mdp.discount, problem.terms)
+    factors = Factors(
+        mdp.matrix[problem.rows(actions)], mdp.discount, mdp.is_nearest, problem.terms
+    )
     values = factors.solve(mean, near)
     slop = np.broadcast_to(problem.slop, mdp.shape)[np.arange(mdp.n_states), actions]
     return Played(actions, values, error_of(factors, mean, slop, values), factors)

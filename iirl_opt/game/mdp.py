@@ -273,6 +273,7 @@ def _trusted(
             "start": game.start,
             "states": game.states,
             "is_rational": game.is_rational,
+            "is_nearest": game.is_nearest,
             "_labels": (game.states, actions),
             "exact_discount": game.exact_discount,
             "exact_start": game.exact_start,

@@ -49,6 +49,8 @@ class FiniteModel:
     start: Array
     states: Labels
     is_rational: bool
+    # Whether the matrix is the nearest one in floats to exact weights, and no floats divided.
+    is_nearest: bool
     _labels: tuple[Labels, ...]
     exact_discount: Fraction
     exact_start: tuple[Fraction, ...]
@@ -99,6 +101,7 @@ class FiniteModel:
                 **_read_start(start, labels[0], exact is not None),
                 "states": labels[0],
                 "is_rational": exact is not None,
+                "is_nearest": exact is not None and not is_sparse(exact),
                 "_labels": tuple(labels),
                 "exact_discount": number,
                 "_exact": exact,

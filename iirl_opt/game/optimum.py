@@ -278,7 +278,7 @@ def follower_gaps(
     flat = game.check_follower_policy(pi2)
     mean, slop = problem.mixed(flat)
     mdp, terms = problem.mdp, problem.terms + flat.shape[1]
-    factors = Factors(mdp.chain(flat), mdp.discount, terms)
+    factors = Factors(mdp.chain(flat), mdp.discount, mdp.is_nearest, terms)
     values = factors.solve(mean)
     error = error_of(factors, mean, slop, values)
     found = gains(problem, values, error)

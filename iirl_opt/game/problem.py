@@ -49,7 +49,7 @@ class PlanningProblem:
     @cached_property
     def units(self) -> Array:
         """The relative errors of sums over the rows of the kernel, (S, n)."""
-        return row_units(self.mdp.matrix, self.terms).reshape(self.mdp.shape)
+        return row_units(self.mdp.matrix, self.mdp.is_nearest, self.terms).reshape(self.mdp.shape)
 
     def rows(self, actions: Integers) -> Integers:
         """Return the rows of the kernel that actions (S,) play."""

@@ -96,5 +96,5 @@ def error_bound(
     found = np.asarray(values, dtype=float)
     if found.shape != mean.shape:
         raise InvalidArgument("values", f"have shape {found.shape}", f"{mean.shape}", found.shape)
-    factors = Factors(mdp.chain(flat), mdp.discount, flat.shape[1])
+    factors = Factors(mdp.chain(flat), mdp.discount, mdp.is_nearest, flat.shape[1])
     return error_of(factors, mean, slop, found)
