@@ -136,7 +136,7 @@ def _means(w: Array, answers: Weights) -> Array:
     """
     lo, hi, _ = answers
     n_b = w.shape[-1]
-    rounding, lost = 4 * (n_b + 2) * UNIT, underflow(n_b)
+    rounding, lost = 4 * (n_b + 2) * UNIT, underflow(n_b) * w.any(axis=-1)
     unit = 2.0 ** min(max(int(np.frexp(np.abs(w).max())[1]), -1022), 1023)
     w = w / unit
     parts = [w[..., b] for b in range(n_b)]
