@@ -45,7 +45,7 @@ def near_choices(game: TwoAgentMDP, reward: ArrayLike) -> Integers:
 
     **Cost** arithmetic: one planning problem, and no proof of it.
     """
-    return near_optimum(joint_problem(game, reward), 1e-10, 20)[0]
+    return near_optimum(joint_problem(game, reward))[0]
 
 
 class PlannedMeasure(NamedTuple):

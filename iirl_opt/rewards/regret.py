@@ -207,9 +207,10 @@ def regret_bound(
         columns; by default that where it takes well under a second, elsewhere `steps`.
     steps : of a descent by default, at most; fewer where the bound is at most `delta`, or twice
         the lower one and a thousandth of what the constant reward earns.
-    limit : solve at most so many programs for the upper bound, which is valid after any number: as
-        many as it takes by default, and none on large games (200 states with 4 × 4 actions), where
-        all multipliers are made by arithmetic together.
+    limit : solve programs of at most so many choices for the upper bound, which is valid after any
+        number; the start has one of its own, in each step of a descent. As many as it takes by
+        default, and none on large games (200 states with 4 × 4 actions), where all multipliers are
+        made by arithmetic together.
     tolerance : in the unit of values, how much of the upper bound may be left to gain by further
         programs; 1e-8/(1−γ) by default, what they can be solved to.
     starts : of the search for the lower bound, ≥ 0: so many random vertices, and as many of the

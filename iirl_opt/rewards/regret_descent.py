@@ -51,7 +51,7 @@ def descended(
     ----------
     ceiling : to begin with, its programs solved.
     target : low enough.
-    steps, limit : at most so many steps, and so many programs.
+    steps, limit : at most so many steps, and so many programs of choices.
     tolerance : in the unit of values, what counts as nothing.
 
     **Cost** programs and one MDP a step.
@@ -73,10 +73,8 @@ def descended(
         left -= len(ceiling.rewards)
         solved |= set(ceiling.rewards)
         pool = np.concatenate([pool, _rewards(ceiling)])[-KEPT:]
-        if ceiling.upper < (1 - GAIN) * best.upper:
-            best, idle = ceiling, 0
-        else:
-            idle += 1
+        idle = 0 if ceiling.upper < (1 - GAIN) * best.upper else idle + 1
+        best = min(best, ceiling, key=lambda c: c.upper)
         if idle == PATIENCE:
             length, idle = SHORTER * length, 0
     return best, solved
