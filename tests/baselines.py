@@ -43,6 +43,7 @@ def made(what):
         "model": lambda: iirl.read_model("puterman-3-1-1"),
         "learning model": lambda: iirl.read_model("two-rooms"),
         "decpomdp": lambda: iirl.formats.read_dpomdp(MODELS / "learning" / "bridge.dpomdp"),
+        "imported": lambda: iirl.formats.ImportedGame(GAME, {"r": R}),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
         "greedy": lambda: iirl.CommitmentProblem(GAME, R, iirl.EpsilonGreedyFollower(0.2)),
@@ -592,7 +593,7 @@ NOT_WALKED = {
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
-    r"DecPOMDP|Diagnostics|DistinctRows|"
+    r"DecPOMDP|Diagnostics|DistinctRows|ImportedGame|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),
@@ -625,6 +626,7 @@ FILES = {
     "program": lambda: dict(problem=made("model")),
     "read_model": lambda: dict(name="puterman-3-1-1", discount="1/2", game_seed=1),
     "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
+    "ImportedGame.reward": on("imported", name="r"),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
 }

@@ -24,12 +24,29 @@ LAYERS = ORDER.split()
 HOMES = {
     "cvxpy": ("solver", "occupancy", "rewards", "commitment", "verification"),
     "highspy": ("solver",),
-    "networkx": ("game.graph",),
+    "networkx": ("game.graph", "formats"),
     "matplotlib": ("plot",),
     "hypothesis": ("testing", "claims"),
     "typer": ("cli",),
+    "gymnasium": ("formats",),
+    "stormpy": ("formats",),
+    "quantecon": ("formats",),
+    "narwhals": ("formats",),
 }
-HEAVY = ("cvxpy", "highspy", "networkx", "matplotlib", "hypothesis", "joblib", "typer", "rich")
+HEAVY = (
+    "cvxpy",
+    "highspy",
+    "networkx",
+    "matplotlib",
+    "hypothesis",
+    "joblib",
+    "typer",
+    "rich",
+    "gymnasium",
+    "stormpy",
+    "quantecon",
+    "narwhals",
+)
 
 
 def name_of(path):
