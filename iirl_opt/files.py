@@ -6,15 +6,22 @@ interrupts the writer, the old file stays as it was and nothing else is left beh
 A *journal* is a file of lines to which finished work is appended. What was appended is kept, a line
 that was cut off half-way is dropped when the journal is opened again, and one process alone may
 have it open: its lock goes with the process, however that ends.
+
+A *text* is UTF-8, after a byte-order mark or without one; where the name of its file ends in
+``.gz``, it is compressed by gzip.
 """
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import secrets
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -26,7 +33,10 @@ if sys.platform == "win32":  # pragma: no cover - another system's way to the sa
 else:
     import fcntl
 
-__all__ = ["Journal", "read_bytes", "read_text", "write_text", "writing"]
+__all__ = ["GZIP", "Journal", "first_bytes", "read_bytes", "read_text", "write_text", "writing"]
+
+GZIP = b"\x1f\x8b"  # what a file begins with that gzip compressed
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 of a PC begins like UTF-16
 
 
 @contextmanager
@@ -79,13 +89,16 @@ def writing(path: str | Path, suffix: str | None = None) -> Iterator[Path]:
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file whole or not at all, in UTF-8, and return its path.
 
+    It is compressed if its name ends in ``.gz``; the same text gives the same bytes.
+
     Raises
     ------
     OSError
         The folder is not there or cannot be written to.
     """
     with writing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        content = text.encode()
+        part.write_bytes(gzip.compress(content, mtime=0) if _is_named_gz(path) else content)
     return Path(path)
 
 
@@ -115,25 +128,75 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
     return content
 
 
-def read_text(path: str | Path, limit: int, encoding: str = "utf-8", errors: str = "strict") -> str:
+def read_text(
+    path: str | Path, limit: int, encoding: str = "utf-8-sig", errors: str = "strict"
+) -> str:
     """Return what a text file holds, with ``\\n`` at the end of each line.
 
     Parameters
     ----------
-    limit : how many bytes it may hold.
-    encoding, errors : as for `bytes.decode`.
+    limit : how many bytes it may hold, unpacked.
+    encoding, errors : as for `bytes.decode`; a byte-order mark is no part of the text.
 
     Raises
     ------
     FileProblem
-        It holds more.
+        It holds more, is UTF-16, or is compressed and not named so, or damaged.
     OSError
         There is no such file, or it cannot be opened.
     UnicodeDecodeError
         It is no text in this encoding.
     """
-    text = read_bytes(path, limit).decode(encoding, errors)
+    content = read_bytes(path, limit)
+    packed = content.startswith(GZIP)
+    if packed != _is_named_gz(path):
+        found = "is compressed by gzip" if packed else "is not compressed by gzip"
+        what = "a name that ends in .gz" if packed else "a name without .gz"
+        raise FileProblem(Path(path), f"{found}; allowed {what}")
+    if packed:
+        content = _unpacked(Path(path), content, limit)
+    if content.startswith(UTF_16):
+        raise FileProblem(Path(path), "is text in UTF-16; allowed UTF-8")
+    text = content.decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def first_bytes(path: str | Path, count: int) -> bytes:
+    """Return the first bytes of a file, unpacked if gzip compressed it, fewer if it is damaged.
+
+    Raises
+    ------
+    FileProblem
+        It is no ordinary file: of a pipe, the bytes would be gone.
+    OSError
+        There is no such file, or it cannot be opened.
+    """
+    path = Path(path)
+    if not path.is_file():
+        path.stat()
+        raise FileProblem(path, "is a folder" if path.is_dir() else "is no ordinary file")
+    with path.open("rb") as file:
+        content = file.read(count)
+    if content.startswith(GZIP):
+        with suppress(zlib.error):
+            return zlib.decompressobj(wbits=31).decompress(content, count)
+    return content
+
+
+def _is_named_gz(path: str | Path) -> bool:
+    return Path(path).suffix.lower() == ".gz"
+
+
+def _unpacked(path: Path, content: bytes, limit: int) -> bytes:
+    """Return what gzip compressed; no more than the limit is ever taken into memory."""
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+            unpacked = file.read(limit + 1)
+    except (EOFError, OSError, zlib.error) as problem:
+        raise FileProblem(path, f"is no whole gzip file ({problem})") from None
+    if len(unpacked) > limit:
+        raise FileProblem(path, f"unpacks to more than {limit} bytes")
+    return unpacked
 
 
 class Journal:

@@ -189,6 +189,7 @@ GAMES = {
     "communicating_classes": lambda: dict(game=GAME),
     "dead_ends": lambda: dict(game=GAME, reward=R),
     "deterministic_policy": lambda: dict(actions=[0, 1], n_actions=2),
+    "MDP.discounted": lambda: (made("mdp"), dict(discount="3/4")),
     "MDP.starting_at": lambda: (made("mdp"), dict(start=[1, 1])),
     "error_bound": lambda: dict(model=GAME, reward=R, policy=JOINT, values=R),
     "evaluate": lambda: dict(model=GAME, reward=R, policy=JOINT),
@@ -593,7 +594,7 @@ NOT_WALKED = {
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
-    r"DecPOMDP|Diagnostics|DistinctRows|ImportedGame|"
+    r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|ImportedGame|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),
@@ -626,8 +627,13 @@ FILES = {
     "program": lambda: dict(problem=made("model")),
     "read_model": lambda: dict(name="puterman-3-1-1", discount="1/2", game_seed=1),
     "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
-    "ImportedGame.reward": on("imported", name="r"),
+    "DecPOMDP.reward": on("imported", name="r"),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
+    "DecPOMDP.of": lambda: (made("imported"), dict(problem=GAME)),
+    "read_file": lambda: dict(path=made("folder") / "game.npz", discount=0.5),
+    "read_npz": lambda: dict(path=made("folder") / "game.npz", discount=0.5),
+    "write_file": lambda: dict(problem=made("imported"), path=made("folder") / "w.npz"),
+    "write_npz": lambda: dict(problem=made("imported"), path=made("folder") / "w.npz"),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
 }
 

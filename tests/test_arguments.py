@@ -62,7 +62,7 @@ MEANINGS = {
     },
     r"(TwoAgent)?MDP\.\w*fallback": {"zero", "bool", "None"},  # labels: True is 1
     r"(TwoAgent)?MDP\.(discount|start)": {"zero", "None"},
-    r"(from_networkx|read_dpomdp|read_model)\.(discount|start)": {"zero", "None"},
+    r"(from_\w+|read_\w+|MDP\.discounted)\.(discount|start)": {"zero", "None"},
     r"(grid_game|maze_maker)\.(discount|slip)": {"zero", "bool"},
     r"random_game\.(discount|\w+_influence)": {"zero", "bool", "None"},
     r"(cone_halfspaces|class_inclusion)\.tan": {"zero", "bool", "2.5", "None"},
@@ -82,7 +82,7 @@ MEANINGS = {
     r"HiGHS\.time_limit": {"zero"},
     r"solve\.start|MDP\.starting_at\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},
-    r"(save_game|load_game|read_dpomdp|Certificate\.save)\.path|read_certificate\.source": {"text"},
+    r"(save_game|load_game|(read|write)_\w+|Certificate\.save)\.path|read_certificate\.source": {"text"},
     r"check\.path": {"text"},  # named in the error of an expectation
     r"(Side\..*|SparseRows\.of\.rows|infeasibility\.values)": {"empty", *SHAPES, "5-d"},
     r"LiveProgram\.add_rows\.matrix": SHAPES,

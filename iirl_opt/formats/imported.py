@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import TEXT, checked
+from iirl_opt.checks import TEXT, checked, refuse
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -85,6 +86,23 @@ class ImportedGame:
             found = f"has shape {marks.shape} and type {marks.dtype}"
             raise InvalidGame(place, found, f"bool of shape {shape}")
         return marks
+
+    @staticmethod
+    def of(problem: Any) -> ImportedGame:
+        """Return what a door out is to write: a game alone is one without rewards and labels.
+
+        Raises
+        ------
+        InvalidArgument
+            It is neither a game nor an `ImportedGame`.
+
+        **Cost** arithmetic.
+        """
+        if isinstance(problem, TwoAgentMDP):
+            return ImportedGame(problem)
+        if not isinstance(problem, ImportedGame):
+            raise refuse("problem", problem, "an ImportedGame or a TwoAgentMDP")
+        return problem
 
     @checked(name=TEXT)
     def reward(self, name: str | None = None) -> Array:

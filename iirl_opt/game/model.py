@@ -122,9 +122,18 @@ class FiniteModel:
 
     def starting_at(self, start: Any) -> Self:
         """Return the same model with another start: weights (S,), or ``{label: weight}``."""
+        return self._with(_read_start(start, self.states, self.is_rational))
+
+    def discounted(self, discount: Any) -> Self:
+        """Return the same model with another discount, 0 ≤ γ < 1."""
+        number = _check_discount(discount)
+        return self._with({"discount": float(number), "exact_discount": number})
+
+    def _with(self, changed: dict[str, Any]) -> Self:
+        """Return the same model but for some attributes."""
         other = object.__new__(type(self))
         kept = {name: vars(self)[name] for name in FiniteModel.__annotations__ if name != "axes"}
-        other.__setstate__(kept | _read_start(start, self.states, self.is_rational))
+        other.__setstate__(kept | changed)
         return other
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
+import zipfile
+from collections.abc import Mapping
 from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
@@ -20,7 +22,7 @@ from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 
-__all__ = ["load_game", "save_game"]
+__all__ = ["game_of", "literal", "load_game", "read_arrays", "save_game", "write_arrays"]
 
 FORMAT, MOST_BYTES = 1, 2**32
 FLOATS = ("indptr", "indices", "data")
@@ -36,14 +38,20 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
     InvalidArgument
         A label is no literal (text, number, tuple of those), so it could not be read back.
     """
+    write_arrays(game, path, {})
+
+
+def write_arrays(game: TwoAgentMDP, path: str | Path, more: Mapping[str, Any]) -> None:
+    """Write a game, and more arrays beside it, which `load_game` passes over."""
     arrays: dict[str, Any] = {
+        **more,
         "format": np.array(FORMAT),
         "shape": np.array(game.shape),
         "exact_discount": np.array(str(game.exact_discount)),
         "exact_start": np.array([str(x) for x in game.exact_start]),
     }
     for name in LABELS:
-        arrays[name] = np.array([_literal(name, label) for label in getattr(game, name)])
+        arrays[name] = np.array([literal(name, label) for label in getattr(game, name)])
     if game.is_rational:
         rows = game.rational.rows
         arrays["exact_indptr"] = rows.indptr
@@ -67,20 +75,61 @@ def load_game(path: str | Path) -> TwoAgentMDP:
     FileProblem
         The file is no saved game, or damaged, or of another format version.
     """
+    return game_of(path, read_arrays(path))
+
+
+def read_arrays(path: str | Path) -> dict[str, Any]:
+    """Return the arrays of a saved game, without floats where there are exact numbers.
+
+    Raises
+    ------
+    OSError
+        There is no such file, or it cannot be opened.
+    FileProblem
+        The file is no saved game, or damaged, or too large, or of another format version.
+    """
     content = BytesIO(read_bytes(path, MOST_BYTES))
     try:
-        with content, np.load(content, allow_pickle=False) as file:
-            found = int(file["format"])
-            unread = FLOATS if "exact_indptr" in file else ()
-            arrays = {name: file[name] for name in file.files if name not in unread}
-        if found == FORMAT:
-            return _game(arrays)
+        with content, zipfile.ZipFile(content) as inside:
+            held = sum(part.file_size for part in inside.infolist())
+            if held <= MOST_BYTES:
+                with np.load(content, allow_pickle=False) as file:
+                    found = int(file["format"])
+                    unread = FLOATS if "exact_indptr" in file else ()
+                    arrays = {name: file[name] for name in file.files if name not in unread}
     # On damaged bytes the readers of zip, deflate and npy raise whatever they come across.
     except Exception as problem:
-        raise FileProblem(
-            Path(path), f"is no file that save_game wrote, or damaged ({problem})"
-        ) from problem
-    raise FileProblem(Path(path), f"is {found}; allowed {FORMAT}", key="format")
+        raise _damaged(path, problem) from problem
+    if held > MOST_BYTES:
+        raise FileProblem(Path(path), f"unpacks to more than {MOST_BYTES} bytes")
+    if found != FORMAT:
+        raise FileProblem(Path(path), f"is {found}; allowed {FORMAT}", key="format")
+    return arrays
+
+
+def game_of(path: str | Path, arrays: dict[str, Any], discount: Any = None) -> TwoAgentMDP:
+    """Return the game that was written as arrays, which are given up as they are read.
+
+    Parameters
+    ----------
+    discount : in place of the one that was written.
+
+    Raises
+    ------
+    FileProblem
+        The arrays make no game.
+    InvalidGame
+        The argument `discount` is outside its range.
+    """
+    try:
+        made = _game(arrays)
+    except Exception as problem:
+        raise _damaged(path, problem) from problem
+    return made if discount is None else made.discounted(discount)
+
+
+def _damaged(path: str | Path, problem: Exception) -> FileProblem:
+    return FileProblem(Path(path), f"is no file that save_game wrote, or damaged ({problem})")
 
 
 def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
@@ -108,7 +157,8 @@ def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
     return TwoAgentMDP(kernel, discount, start, **names)
 
 
-def _literal(name: str, label: Any) -> str:
+def literal(name: str, label: Any) -> str:
+    """Return a label as Python writes it, or say that it could not be read back."""
     text = repr(label)
     try:
         same = ast.literal_eval(text) == label

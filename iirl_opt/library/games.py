@@ -78,7 +78,7 @@ def _from_source(path: Path, table: GameTable, source: str, gamma: Any) -> GameO
         if inside.suffix != ".dpomdp" or not inside.is_file():
             raise FileProblem(path, f"{table.file!r} is no .dpomdp file here", key="game.file")
         file = read_dpomdp(inside, gamma)
-        return GameOfFile(file.game, file.reward, decpomdp=file)
+        return GameOfFile(file.game, file.reward(), decpomdp=file)
     if table.grid is not None:
         g = table.grid
         grid = grid_game(

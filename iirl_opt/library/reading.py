@@ -71,7 +71,7 @@ def _from_dpomdp(path: Path, discount: Any) -> ModelProblem:
         title=path.stem,
         source="the file's own reward, hidden from the leader",
         game=file.game,
-        truth=file.reward,
+        truth=file.reward(),
         follower=OptimalFollower(),
         question=catalogue.OF_A_GAME(),
         decpomdp=file,

@@ -72,7 +72,7 @@ def test_real_files_have_the_sizes_and_facts_of_their_table(name, shape, discoun
     assert problem.discount == discount
     assert problem.game.discount == (0.95 if discount == 1 else discount)
     assert problem.reward_form == form
-    assert problem.reward.shape == (shape if form == "sab" else shape[:1])
+    assert problem.reward().shape == (shape if form == "sab" else shape[:1])
     assert problem.game.influence() == pytest.approx(influence, abs=0.005)
     assert problem.game.is_rational
     assert problem.path == path
@@ -82,7 +82,7 @@ def test_real_files_have_the_sizes_and_facts_of_their_table(name, shape, discoun
 def test_real_starts_and_rewards_are_those_of_the_files():
     door = read_dpomdp(SHARED / "oneDoor_2_7_0.20_0.00_0_2.dpomdp")
     assert door.game.start[door.game.states.index("l1_r3")] == 1
-    assert door.reward[door.game.states.index("bumped_bumped")] == -20
+    assert door.reward()[door.game.states.index("bumped_bumped")] == -20
     tiger = read_dpomdp(SHARED / "dectiger.dpomdp", discount=0.5)
     assert tiger.game.start.tolist() == [0.5, 0.5]
     left = tiger.game.states.index("tiger-left")
@@ -90,7 +90,7 @@ def test_real_starts_and_rewards_are_those_of_the_files():
         tiger.game.leader_actions.index("open-right"),
         tiger.game.follower_actions.index("listen"),
     )
-    assert (tiger.reward[left][opens], tiger.reward[1 - left][opens]) == (9, -101)
+    assert (tiger.reward()[left][opens], tiger.reward()[1 - left][opens]) == (9, -101)
     assert read_dpomdp(SHARED / "recycling.dpomdp").game.states == (0, 1, 2, 3)
 
 
@@ -122,9 +122,9 @@ def test_values_of_a_next_state_reward_come_back_in_the_convention_of_the_file()
     game, kernel = problem.game, problem.game.kernel
     entering = np.zeros(16)
     entering[[0, 5, 10, 15]] = 1.0
-    assert np.array_equal(problem.reward, entering)
+    assert np.array_equal(problem.reward(), entering)
     in_file, q_file = optimal(kernel, kernel @ entering, 0.9)
-    ours = np.broadcast_to(problem.reward[:, None, None], game.shape)
+    ours = np.broadcast_to(problem.reward()[:, None, None], game.shape)
     of_state, q_state = optimal(kernel, ours, 0.9)
     assert problem.file_values(of_state) == pytest.approx(in_file, abs=1e-10)
     assert not np.allclose(of_state, in_file)
@@ -206,7 +206,7 @@ def test_one_state_and_one_action_each_are_enough(file):
         file(text + "T: 0 : 0 : 0 : 1\nR: 0 : 0 : 0 : 0 0 : 3\nR: * : * : * : * : 3\n")
     )
     assert problem.game.kernel.tolist() == [[[[1.0]]]]
-    assert (problem.reward_form, problem.reward.tolist()) == ("s", [3.0])
+    assert (problem.reward_form, problem.reward().tolist()) == ("s", [3.0])
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_blanks_comments_line_ends_and_observations_do_not_matter(file, change):
     text = HEADER + STILL + "T: open go : hall : 0.25 0.75\nR: open go : goal : * : * : 2\n"
     plain, other = read_dpomdp(file(text)), read_dpomdp(file(change(text)))
     assert plain.game == other.game
-    assert np.array_equal(plain.reward, other.reward)
+    assert np.array_equal(plain.reward(), other.reward())
 
 
 def test_a_comment_need_not_be_utf_8(tmp_path):
@@ -369,17 +369,17 @@ def test_each_form_of_rewards_is_read_in_its_least_form(file, text, form, expect
     problem = read_dpomdp(file(header + STILL + text + "\n"))
     assert problem.reward_form == form
     assert problem.values == values
-    assert np.array_equal(problem.reward, np.array(expected) * (1 if values == "reward" else -1))
-    assert not np.signbit(problem.reward[problem.reward == 0]).any()
+    assert np.array_equal(problem.reward(), np.array(expected) * (1 if values == "reward" else -1))
+    assert not np.signbit(problem.reward()[problem.reward() == 0]).any()
     with pytest.raises(ValueError, match="read-only"):
-        problem.reward[0] = 1
+        problem.reward()[0] = 1
 
 
 def test_a_reward_of_everything_becomes_its_expectation_over_the_next_state(file):
     text = STILL + "T: open go : hall : 0.25 0.75\nR: open go : hall : goal : * : 8\n"
     problem = read_dpomdp(file(HEADER + text + "R: shut * : hall : hall : * : 1\n"))
     assert problem.reward_form == "sab and next state"
-    assert problem.reward.tolist() == [[[6, 0], [1, 1]], [[0, 0], [0, 0]]]
+    assert problem.reward().tolist() == [[[6, 0], [1, 1]], [[0, 0], [0, 0]]]
     assert problem.file_values([1, 2]).tolist() == [1, 2]
 
 
@@ -387,7 +387,7 @@ def test_a_next_state_reward_is_its_expectation_where_the_discount_is_0(file):
     text = STILL + "T: open go : hall : 0.25 0.75\nR: * : * : goal : * : 8\n"
     problem = read_dpomdp(file(HEADER + text), discount=0)
     assert problem.reward_form == "next state"
-    assert problem.reward.tolist() == [[[6, 0], [0, 0]], [[8, 8], [8, 8]]]
+    assert problem.reward().tolist() == [[[6, 0], [0, 0]], [[8, 8], [8, 8]]]
     assert problem.file_values([6, 8]).tolist() == [6, 8]
 
 
@@ -410,7 +410,7 @@ def test_a_reward_that_tells_observations_apart_is_refused(file, text, line):
 
 def test_more_observations_than_memory_has_room_for_are_refused_where_told_apart(file):
     header = HEADER.replace("dark light", "999999999999")
-    assert read_dpomdp(file(header + STILL + "R: * : * : * : * : 1\n")).reward.tolist() == [1, 1]
+    assert read_dpomdp(file(header + STILL + "R: * : * : * : * : 1\n")).reward().tolist() == [1, 1]
     with pytest.raises(FileProblem, match="number of rewards to tell apart") as caught:
         read_dpomdp(file(header + STILL + "R: * : * : * : 7 : 1\n"))
     assert (caught.value.line, caught.value.column) == (FIRST + 1, 16)
@@ -704,17 +704,17 @@ def test_a_written_game_is_read_back_equal(tmp_path_factory, drawn):
     over_actions = (reward == reward[..., :1]).all()
     if over_state:
         assert problem.reward_form == "s"
-        assert np.array_equal(problem.reward, reward[:, 0, 0, 0])
+        assert np.array_equal(problem.reward(), reward[:, 0, 0, 0])
     elif over_actions:
         assert problem.reward_form == "sab"
-        assert np.array_equal(problem.reward, reward[..., 0])
+        assert np.array_equal(problem.reward(), reward[..., 0])
     elif over_next:
         assert problem.reward_form == "next state"
-        assert np.array_equal(problem.reward, reward[0, 0, 0])
+        assert np.array_equal(problem.reward(), reward[0, 0, 0])
     else:
         assert problem.reward_form == "sab and next state"
         expected = (game.kernel * reward).sum(axis=3)
-        assert problem.reward == pytest.approx(expected, abs=1e-12)
+        assert problem.reward() == pytest.approx(expected, abs=1e-12)
 
 
 JOINTS = st.sampled_from(["*", "1", "open go", "open *", "* stay", "shut 0"])
@@ -764,7 +764,7 @@ def test_file_values_are_those_of_the_expected_reward_for_any_policy(tmp_path_fa
     chain = game.kernel[at]
     inverse = np.linalg.inv(np.eye(game.n_states) - game.discount * chain)
     in_file = inverse @ (game.kernel * reward).sum(axis=3)[at]
-    ours = problem.reward if problem.reward.ndim == 1 else problem.reward[at]
+    ours = problem.reward() if problem.reward().ndim == 1 else problem.reward()[at]
     assert problem.file_values(inverse @ ours) == pytest.approx(in_file, rel=1e-9, abs=1e-9)
 
 

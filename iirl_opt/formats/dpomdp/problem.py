@@ -14,6 +14,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.dpomdp.declarations import read_header
 from iirl_opt.formats.dpomdp.statements import split_statements
 from iirl_opt.formats.dpomdp.tables import Tables
+from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["DecPOMDP", "RewardForm", "read_dpomdp"]
@@ -22,14 +23,14 @@ Array = NDArray[np.float64]
 RewardForm = Literal["s", "sab", "next state", "sab and next state"]
 
 
-@dataclass(frozen=True, eq=False)
-class DecPOMDP:
-    """The fully observable part of a `.dpomdp` file.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecPOMDP(ImportedGame):
+    """The fully observable part of a `.dpomdp` file: its game, and its one reward.
+
+    States and actions have the file's names, or are indices where it gives only a number.
 
     Attributes
     ----------
-    game : the game; labels are the file's names, or indices where it gives only a number.
-    reward : (S,) or (S, A, B), read-only: what `game` is played for.
     path : the file.
     values : ``"reward"`` or ``"cost"``, as in the file; costs are rewards of the opposite sign
         here, and `file_values` leaves them so.
@@ -37,8 +38,6 @@ class DecPOMDP:
     discount : the discount of the file; `game.discount` is the one in use.
     """
 
-    game: TwoAgentMDP
-    reward: Array
     path: Path
     values: str
     reward_form: RewardForm
@@ -46,7 +45,7 @@ class DecPOMDP:
 
     @checked(values=array_of_floats(1))
     def file_values(self, values: ArrayLike) -> Array:
-        """Return values of `reward`, shape (S,), in the convention of the file.
+        """Return values of the reward, shape (S,), in the convention of the file.
 
         A reward for entering a state counts from the next step on: ``(V − r) / γ``. For every
         other form both conventions agree.
@@ -63,8 +62,9 @@ class DecPOMDP:
             raise InvalidArgument(
                 "values", f"have shape {array.shape}", f"({self.game.n_states},)", array.shape
             )
-        if self.reward_form == "next state" and self.reward.ndim == 1:
-            return np.asarray((array - self.reward) / self.game.discount)
+        reward = self.reward()
+        if self.reward_form == "next state" and reward.ndim == 1:
+            return np.asarray((array - reward) / self.game.discount)
         return array
 
 
@@ -116,7 +116,7 @@ def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
     ...     problem = read_dpomdp(path)
     >>> problem.game
     TwoAgentMDP(2 states, 2×1 actions, discount=0.9, 5 transitions, rational)
-    >>> problem.reward_form, problem.reward
+    >>> problem.reward_form, problem.reward()
     ('s', array([0., 1.]))
     """
     path = Path(path)
@@ -138,8 +138,15 @@ def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
         follower_actions=header.actions.second.labels,
     )
     reward, form = _least_reward_form(0.0 - table if header.values == "cost" else table, game)
-    reward.flags.writeable = False
-    return DecPOMDP(game, reward, path, header.values, form, float(header.discount))
+    return DecPOMDP(
+        game,
+        {"reward": reward},
+        source=str(path),
+        path=path,
+        values=header.values,
+        reward_form=form,
+        discount=float(header.discount),
+    )
 
 
 def _least_reward_form(table: Array, game: TwoAgentMDP) -> tuple[Array, RewardForm]:

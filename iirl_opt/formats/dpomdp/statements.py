@@ -116,7 +116,7 @@ class FileStatement:
 def split_statements(path: Path) -> Iterator[FileStatement]:
     """Split a file into statements, one at a time; comments and blank lines are dropped."""
     # Old files carry Latin-1 names in their comments: no reason to refuse them.
-    text = read_text(path, MOST_BYTES, "utf-8-sig", "replace")
+    text = read_text(path, MOST_BYTES, errors="replace")
     statement: FileStatement | None = None
     for number, raw in enumerate(text.split("\n"), start=1):
         said = raw.partition("#")[0]

@@ -1,0 +1,254 @@
+"""Kinds of files: one table of what is read and written, and by which names files are known.
+
+A file is of the kind that its name says, upper case or lower. Its first bytes are looked at too:
+where they are those of another kind, that is said, and nothing is read as what it is not. One more
+kind is one line more in `KINDS`; its reader and writer are loaded when a file needs them.
+
+A reader is called as ``read(path, discount=…, constants=…)``, with those of the two that are given
+and that the kind takes, and returns an `ImportedGame`; a writer as ``write(problem, path)``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from iirl_opt.checks import MAPPING, PATH, checked, optional
+from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.files import GZIP, first_bytes
+from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.game.mdp import TwoAgentMDP
+
+__all__ = ["KINDS", "FileKind", "kind_of", "named_kind", "read_file", "write_file"]
+
+HEAD = 2**14  # bytes that are looked at
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of files.
+
+    Attributes
+    ----------
+    name : as on the command line.
+    title : what such a file is, in words.
+    suffixes : how names of such files end, in lower case.
+    looks : what its first bytes show, as a regular expression; empty if nothing does.
+    reader : ``module:function``, empty if nothing of `formats` reads it.
+    writer : ``module:function``, empty if nothing writes it.
+    takes : which of ``discount`` and ``constants`` the reader takes.
+    elsewhere : what reads it, where that is nothing of `formats`.
+    binary : whether it is no text.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    looks: bytes
+    reader: str = ""
+    writer: str = ""
+    takes: tuple[str, ...] = ("discount",)
+    elsewhere: str = ""
+    binary: bool = False
+
+    def looks_like(self, head: bytes) -> bool:
+        """Return whether the first bytes of a file are those of this kind."""
+        return bool(self.looks and re.search(self.looks, head))
+
+
+DPOMDP = "iirl_opt.formats.dpomdp.problem"
+SAVED = "iirl_opt.formats.saved"
+
+# Of kinds with one suffix, the first whose looks fit; of others, the longest suffix.
+KINDS: tuple[FileKind, ...] = (
+    FileKind(
+        "npz",
+        "a saved game",
+        (".npz",),
+        rb"\APK\x03\x04",
+        f"{SAVED}:read_npz",
+        f"{SAVED}:write_npz",
+        binary=True,
+    ),
+    FileKind(
+        "dpomdp",
+        "a problem of two agents for the MADP toolbox",
+        (".dpomdp", ".dpomdp.gz"),
+        rb"(?m)^\s*agents\s*:",
+        f"{DPOMDP}:read_dpomdp",
+    ),
+    FileKind(
+        "model",
+        "a model file",
+        (".toml",),
+        rb"(?m)^\s*(\[\s*game\s*[].]|version\s*=\s*\d+\s*$)",
+        elsewhere="iirl_opt.read_model",
+    ),
+    FileKind(
+        "certificate",
+        "a certificate",
+        (".json",),
+        rb'\A\s*\{\s*"version"\s*:\s*\d+,\s*"kind"',
+        elsewhere="iirl_opt.certificate.read_certificate",
+    ),
+)
+
+
+@checked(path=PATH, constants=optional(MAPPING))
+def read_file(
+    path: str | Path, *, discount: Any = None, constants: Mapping[str, Any] | None = None
+) -> ImportedGame:
+    """Read a file of any kind that the library reads: see `KINDS`.
+
+    Parameters
+    ----------
+    discount : 0 ≤ γ < 1, used in place of the file's; needed where the file holds none.
+    constants : values of a file's constants by name, such as ``{"K": 2}``.
+
+    Raises
+    ------
+    FileProblem
+        The file is of no kind that is known, of another than its name says, or damaged.
+    InvalidArgument
+        Constants are given for a kind that has none.
+    MissingExtra
+        Its reader needs a package that is not installed.
+    OSError
+        There is no such file, or it cannot be opened.
+
+    **Cost** arithmetic, that of its reader.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2")
+    >>> with TemporaryDirectory() as folder:
+    ...     iirl.save_game(game, Path(folder, "game.npz"))
+    ...     read_file(Path(folder, "game.npz"), discount="9/10").game
+    TwoAgentMDP(2 states, 1×1 actions, discount=0.9, 3 transitions, rational)
+    """
+    kind = kind_of(path)
+    if not kind.reader:
+        problem = f"is {kind.title}, {_reason(kind.elsewhere, 'reads')}"
+        raise FileProblem(Path(path), problem)
+    given = {"discount": discount, "constants": constants or None}
+    for name, value in given.items():
+        if value is not None and name not in kind.takes:
+            allowed = f"none, since {kind.title} has no {name}"
+            raise InvalidArgument(name, f"is {value!r}", allowed, value)
+    said = {name: value for name, value in given.items() if value is not None}
+    found: ImportedGame = _load(kind.reader)(path, **said)
+    return found
+
+
+@checked(path=PATH)
+def write_file(
+    problem: ImportedGame | TwoAgentMDP, path: str | Path, *, kind: str | None = None
+) -> None:
+    """Write a problem to a file of the kind that its name says: whole, or not at all.
+
+    Parameters
+    ----------
+    kind : the kind by its name in `KINDS`, where the suffix does not say it.
+
+    Raises
+    ------
+    FileProblem
+        The name says no kind that is known, or one that is not written.
+    InvalidValue
+        The problem is one that the kind cannot hold.
+    OSError
+        The folder is not there or cannot be written to.
+
+    **Cost** arithmetic, that of its writer.
+    """
+    path, given = Path(path), ImportedGame.of(problem)
+    chosen = _by_suffix(path) if kind is None else (named_kind(kind),)
+    writers = [each for each in chosen if each.writer]
+    if not writers:
+        what = f"is {chosen[0].title}, {_reason(chosen[0].elsewhere, 'writes')}" if chosen else ""
+        problem_said = what or "has a name that says no kind of files"
+        raise FileProblem(path, f"{problem_said}; allowed {_suffixes('writer')}")
+    _load(writers[0].writer)(given, path)
+
+
+def named_kind(name: str) -> FileKind:
+    """Return the kind of a name.
+
+    Raises
+    ------
+    InvalidArgument
+        There is none of that name.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    known = ", ".join(kind.name for kind in KINDS)
+    raise InvalidArgument("kind", f"is {name!r}", known, name)
+
+
+def kind_of(path: str | Path) -> FileKind:
+    """Return the kind of a file that is there: that which its name and its first bytes say.
+
+    Raises
+    ------
+    FileProblem
+        They say different things, or nothing.
+    OSError
+        There is no such file, or it cannot be opened.
+
+    **Cost** arithmetic, on some first bytes.
+    """
+    path = Path(path)
+    head = first_bytes(path, HEAD)
+    named = _by_suffix(path)
+    for kind in named:
+        if kind.looks_like(head):
+            return kind
+    other = next((kind for kind in KINDS if kind.looks_like(head)), None)
+    if other is not None:
+        raise FileProblem(path, _misnamed(other, path))
+    if not named:
+        raise FileProblem(path, f"is of no known kind; allowed {_suffixes('reader')}")
+    if b"\0" in head and not named[0].binary and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileProblem(path, f"is no text; allowed {named[0].title} ({named[0].suffixes[0]})")
+    return named[0]
+
+
+def _misnamed(kind: FileKind, path: Path) -> str:
+    """Say what a file looks like whose name says something else, and what to do."""
+    with path.open("rb") as file:
+        packed = file.read(2) == GZIP
+    suffixes = [suffix for suffix in kind.suffixes if suffix.endswith(".gz") == packed]
+    if not suffixes:
+        return f"looks like {kind.title}, compressed by gzip: unpack it"
+    return f"looks like {kind.title}: give it a name that ends in {' or '.join(suffixes)}"
+
+
+def _by_suffix(path: Path) -> tuple[FileKind, ...]:
+    """Return the kinds whose suffix a name has, those of the longest suffix alone."""
+    name = path.name.lower()
+    found = [(len(end), kind) for kind in KINDS for end in kind.suffixes if name.endswith(end)]
+    longest = max((length for length, _ in found), default=0)
+    return tuple(kind for length, kind in found if length == longest)
+
+
+def _suffixes(door: str) -> str:
+    """Return the suffixes of the kinds that are read, or written, in words."""
+    return ", ".join(end for kind in KINDS if getattr(kind, door) for end in kind.suffixes)
+
+
+def _reason(elsewhere: str, does: str) -> str:
+    """Say who reads or writes a kind, if anybody does."""
+    return f"which {elsewhere} {does}" if elsewhere else f"which nothing here {does}"
+
+
+def _load(place: str) -> Any:
+    """Return the function that ``module:function`` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,208 @@
+"""Kinds of files: what a name says, what the first bytes say, and saved games with their rewards."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import iirl_opt as iirl
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
+from iirl_opt.formats import KINDS, ImportedGame, read_file, read_npz, write_file
+from iirl_opt.formats.kinds import kind_of
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "games"
+BRIDGE = Path(iirl.library.shipped_models()) / "learning" / "bridge.dpomdp"
+GAME = iirl.TwoAgentMDP(
+    [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]],
+    "1/2",
+    [1, 2],
+    states=["a room", "ü:*"],
+)
+FOUND = ImportedGame(
+    GAME,
+    {"steps": [1.0, 0.1], "Ω 'cost'": np.arange(8.0).reshape(2, 2, 2)},
+    {"done": [False, True]},
+    np.array([[[True, True], [True, True]], [[True, True], [False, False]]]),
+    "a test",
+)
+
+
+def same(one, two):
+    """Assert that two imported games are equal in all that they hold."""
+    assert one.game == two.game
+    assert list(one.rewards) == list(two.rewards)
+    assert list(one.labels) == list(two.labels)
+    for name, reward in one.rewards.items():
+        assert np.array_equal(reward, two.rewards[name])
+    for name, marks in one.labels.items():
+        assert np.array_equal(marks, two.labels[name])
+    assert (one.available is None) == (two.available is None)
+    assert one.available is None or np.array_equal(one.available, two.available)
+
+
+# Saved games
+
+
+def test_a_saved_game_keeps_what_came_along_and_is_a_game_for_load_game(tmp_path):
+    path = tmp_path / "Game.NPZ"
+    write_file(FOUND, path)
+    same(read_file(path), FOUND)
+    assert read_file(path).source == "a test"
+    assert iirl.load_game(path) == GAME
+    assert read_npz(path, "3/4").game == GAME.discounted("3/4")
+    with pytest.raises(InvalidGame, match="discount is 2; allowed"):
+        read_npz(path, 2)
+
+
+@pytest.mark.parametrize("name", ["float", "grid", "rational"])
+def test_games_of_before_are_read_without_rewards(name):
+    found = read_file(GOLDEN / f"{name}.npz")
+    assert found.game == iirl.load_game(GOLDEN / f"{name}.npz")
+    assert not found.rewards and not found.labels and found.available is None
+
+
+def test_arrays_beside_a_game_that_do_not_fit_it_are_refused(tmp_path):
+    path = tmp_path / "game.npz"
+    write_file(FOUND, path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    for name, wrong in (
+        ("reward_0", np.zeros(7)),
+        ("label_0", np.zeros(2)),
+        ("rewards", np.array(["__import__('os')", "2"])),
+        ("available", np.zeros((2, 2, 2), bool)),
+    ):
+        np.savez(path, **(arrays | {name: wrong}))
+        with pytest.raises(FileProblem, match="no file that write_npz wrote"):
+            read_npz(path)
+
+
+def test_a_small_archive_that_unpacks_to_a_huge_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("iirl_opt.game.store.MOST_BYTES", 10_000)
+    path = tmp_path / "bomb.npz"
+    np.savez_compressed(path, format=np.array(1), zeros=np.zeros(10_000))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(FileProblem, match="unpacks to more than 10000 bytes"):
+        read_npz(path)
+
+
+# Names and contents
+
+
+def test_names_are_read_whatever_their_case_and_packed_where_they_say_so(tmp_path):
+    text = BRIDGE.read_bytes()
+    for name, content in (
+        ("Bridge.DPOMDP", text),
+        ("b.DpOmDp.gz", gzip.compress(text)),
+        ("mark.dpomdp", b"\xef\xbb\xbf" + text),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        same(read_file(path), read_file(BRIDGE))
+        assert kind_of(path).name == "dpomdp"
+
+
+def contents(tmp_path):
+    """Return what files of each kind hold, by the kind and the suffix that they should have."""
+    write_file(FOUND, tmp_path / "game.npz")
+    return {
+        ("a saved game", ".npz"): (tmp_path / "game.npz").read_bytes(),
+        ("a problem of two agents", ".dpomdp"): BRIDGE.read_bytes(),
+        ("a model file", ".toml"): b'version = 1\ntitle = "x"\n[game]\n',
+        ("a certificate", ".json"): b'{"version": 2, "kind": "witness", "instance": {}}',
+    }
+
+
+def test_a_file_of_another_kind_than_its_name_says_is_named(tmp_path):
+    known = contents(tmp_path)
+    for (what, suffix), content in known.items():
+        for wrong in {".npz", ".dpomdp", ".toml", ".txt", ""} - {suffix}:
+            path = tmp_path / f"wrong{wrong}"
+            path.write_bytes(content)
+            with pytest.raises(FileProblem) as caught:
+                read_file(path)
+            assert f"looks like {what}" in str(caught.value)
+            assert f"ends in {suffix}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.dpomdp", gzip.compress(BRIDGE.read_bytes()), "compressed by gzip.*ends in .gz"),
+        ("x.dpomdp.gz", BRIDGE.read_bytes(), "not compressed by gzip.*without .gz"),
+        ("x.dpomdp.gz", gzip.compress(BRIDGE.read_bytes())[:200], "no whole gzip file"),
+        ("x.dpomdp.gz", b"\x1f\x8b", "no whole gzip file"),
+        ("x.txt", gzip.compress(BRIDGE.read_bytes()), "looks like.*ends in .dpomdp.gz"),
+        ("x.dpomdp", BRIDGE.read_text().encode("utf-16"), "UTF-16; allowed UTF-8"),
+        ("x.dpomdp", b"\0\1\2", "is no text; allowed a problem of two agents"),
+        ("x.dpomdp", b"", "the file ends"),
+        ("x.npz", b"", "no file that save_game wrote"),
+        ("x.xyz", b"hello", "of no known kind; allowed .*dpomdp"),
+        ("x.json", b"[" * 100_000, "which iirl_opt.certificate.read_certificate reads"),
+        ("x.toml", b"", "which iirl_opt.read_model reads"),
+    ],
+)
+def test_what_is_no_file_of_its_name_is_said(tmp_path, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileProblem, match=said):
+        read_file(path)
+
+
+def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("iirl_opt.formats.dpomdp.statements.MOST_BYTES", 10_000)
+    path = tmp_path / "bomb.dpomdp.gz"
+    path.write_bytes(gzip.compress(b"agents: 2\n" + b" " * 1_000_000))
+    with pytest.raises(FileProblem, match="unpacks to more than 10000 bytes"):
+        read_file(path)
+
+
+def test_folders_pipes_and_missing_files_are_refused_at_once(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe.dpomdp")
+    (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
+    for name, error in (
+        ("pipe.dpomdp", FileProblem),
+        (".", FileProblem),
+        ("loop.npz", OSError),
+        ("none.npz", FileNotFoundError),
+    ):
+        with pytest.raises(error):
+            read_file(tmp_path / name)
+
+
+# Arguments
+
+
+def test_arguments_without_a_meaning_are_refused():
+    with pytest.raises(InvalidArgument, match="constants is {'K': 2}; allowed none"):
+        read_file(BRIDGE, constants={"K": 2})
+    assert read_file(BRIDGE, constants={}).game.discount == read_file(BRIDGE).game.discount
+    with pytest.raises(InvalidArgument, match="ImportedGame or a TwoAgentMDP"):
+        write_file("game", "x.npz")
+
+
+def test_a_name_that_says_no_kind_that_is_written_is_refused(tmp_path):
+    for name, said in (
+        ("x.toml", "is a model file.*allowed .npz"),
+        ("x.json", "is a certificate, which iirl_opt"),
+        ("x.xyz", "says no kind of files; allowed .npz"),
+    ):
+        with pytest.raises(FileProblem, match=said):
+            write_file(GAME, tmp_path / name)
+    write_file(GAME, tmp_path / "x.xyz", kind="npz")
+    assert iirl.load_game(tmp_path / "x.xyz") == GAME
+    with pytest.raises(InvalidArgument, match="kind is 'zip'; allowed npz, "):
+        write_file(GAME, tmp_path / "x.xyz", kind="zip")
+
+
+def test_every_line_of_the_table_names_functions_that_are_there():
+    from iirl_opt.formats.kinds import _load
+
+    for kind in KINDS:
+        assert kind.reader or kind.elsewhere
+        assert all(callable(_load(place)) for place in (kind.reader, kind.writer) if place)
+        assert all(end == end.lower() and end.startswith(".") for end in kind.suffixes)
+    assert len({kind.name for kind in KINDS}) == len(KINDS)
