@@ -82,7 +82,7 @@ MEANINGS = {
     r"HiGHS\.time_limit": {"zero"},
     r"solve\.start|MDP\.starting_at\.start": {"None"},
     r".*\.(beyond|discounts)": {"zero"},
-    r"(save_game|load_game|(read|write)_\w+|Certificate\.save)\.path|read_certificate\.source": {"text"},
+    r"(\w+_game|(read|write)_\w+|Certificate\.save)\.path|read_certificate\.source": {"text"},
     r"check\.path": {"text"},  # named in the error of an expectation
     r"(Side\..*|SparseRows\.of\.rows|infeasibility\.values)": {"empty", *SHAPES, "5-d"},
     r"LiveProgram\.add_rows\.matrix": SHAPES,

@@ -1,7 +1,7 @@
 """Saved games (``.npz``) with what came along with them: rewards, labels, available choices.
 
-The file is that of `iirl_opt.save_game`, with more arrays beside: `iirl_opt.load_game` reads the game
-of it, and `read_npz` reads what `iirl_opt.save_game` wrote.
+The file is that of `iirl_opt.save_game`, with more arrays beside: `iirl_opt.load_game` reads the
+game of it, and `read_npz` reads what `iirl_opt.save_game` wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kinds of files: what a name says, what the first bytes say, and saved games with their rewards."""
+"""Kinds of files: what names and first bytes say; saved games with their rewards."""
 
 import gzip
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_saved_game_keeps_what_came_along_and_is_a_game_for_load_game(tmp_path
 def test_games_of_before_are_read_without_rewards(name):
     found = read_file(GOLDEN / f"{name}.npz")
     assert found.game == iirl.load_game(GOLDEN / f"{name}.npz")
-    assert not found.rewards and not found.labels and found.available is None
+    assert (dict(found.rewards), dict(found.labels), found.available) == ({}, {}, None)
 
 
 def test_arrays_beside_a_game_that_do_not_fit_it_are_refused(tmp_path):
@@ -177,7 +177,7 @@ def test_folders_pipes_and_missing_files_are_refused_at_once(tmp_path):
 
 
 def test_arguments_without_a_meaning_are_refused():
-    with pytest.raises(InvalidArgument, match="constants is {'K': 2}; allowed none"):
+    with pytest.raises(InvalidArgument, match=r"constants is {'K': 2}; allowed none"):
         read_file(BRIDGE, constants={"K": 2})
     assert read_file(BRIDGE, constants={}).game.discount == read_file(BRIDGE).game.discount
     with pytest.raises(InvalidArgument, match="ImportedGame or a TwoAgentMDP"):
