@@ -510,7 +510,7 @@ BAYESIAN = {
     "UniformPrior.log_density": lambda: (iirl.bayesian.UniformPrior(), dict(parameter=0.5)),
     "exponential_prior": dict,
     "sample": lambda: dict(
-        posterior=made("posterior"), proposals=4, chains=1, fast=False, start=[(UNIT, 1.0)]
+        posterior=made("posterior"), proposals=4, chains=1, fast=False, initial=[(UNIT, 1.0)]
     ),
     "sampling": lambda: dict(posterior=made("posterior"), proposals=4, chains=1, fast=False),
 }
@@ -595,6 +595,7 @@ NOT_WALKED = {
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|ImportedGame|"
+    r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),

@@ -69,5 +69,33 @@ def test_the_public_signatures_are_those_of_the_list():
     )
 
 
+# Classes in whose terms the rooms speak to each other, and not to users; types of the language.
+INNER = """Advance Answers Arithmetic Axes Bank ExactRows FollowerPlay Labels Mixtures
+ParameterPrior Rational Vector"""
+
+
+def returned(thing):
+    """Yield the names of our own classes that a public callable, or a part of a class, returns."""
+    parts = vars(thing).items() if inspect.isclass(thing) else [("", thing)]
+    for part, held in parts:
+        inner = getattr(held, "fget", None) or getattr(held, "func", None) or held
+        if part.startswith("_") or not callable(inner) or inspect.isclass(inner):
+            continue
+        home = importlib.import_module(inner.__module__)
+        for word in re.findall(r"[A-Z]\w+", str(inspect.get_annotations(inner).get("return"))):
+            found = getattr(home, word, None)
+            if inspect.isclass(found) and found.__module__.startswith("iirl_opt"):
+                yield word
+
+
+def test_a_record_that_a_public_callable_returns_is_public():
+    rooms = {room: importlib.import_module(f"iirl_opt.{room}") for room in ROOMS}
+    public = {name for module in rooms.values() for name in module.__all__}
+    things = [getattr(module, name) for module in rooms.values() for name in module.__all__]
+    found = {word for thing in things if callable(thing) for word in returned(thing)}
+    assert len(found) > 60
+    assert found - public - set(INNER.split()) == set()
+
+
 if __name__ == "__main__":
     FILE.write_text("\n".join(listing()) + "\n", encoding="utf-8")

@@ -75,9 +75,9 @@ def _speed(name: str, make: Callable[[], Any], t: int, quick: bool) -> Case:
         posterior = iirl.Posterior(seen(game, truth, 10.0, t, 3))
         start = [(np.full(game.n_states, 1 / game.n_states), 240.0)]
         settling = SETTLING // 10 if quick else SETTLING
-        chain = iirl.bayesian.sample(posterior, settling, chains=1, start=start)
+        chain = iirl.bayesian.sample(posterior, settling, chains=1, initial=start)
         for fast in (True, False):  # compiles what is timed
-            iirl.bayesian.sample(posterior, 2, chains=1, start=chain.last, fast=fast)
+            iirl.bayesian.sample(posterior, 2, chains=1, initial=chain.last, fast=fast)
         more = 10 if game.n_states < 10 else 1
         counts = {True: more * 3000 // t, False: max(4, more * 100 // t)}
 
@@ -86,7 +86,7 @@ def _speed(name: str, make: Callable[[], Any], t: int, quick: bool) -> Case:
                 spent = []
                 for n in (1, counts[fast] + 1):  # without the start of the chain
                     began = time.process_time()
-                    iirl.bayesian.sample(posterior, n, chains=1, start=chain.last, fast=fast)
+                    iirl.bayesian.sample(posterior, n, chains=1, initial=chain.last, fast=fast)
                     spent.append(time.process_time() - began)
                 rate = counts[fast] / max(spent[1] - spent[0], 1e-9)
                 return Outcome(None, {"proposals a second": rate}, 1 / rate)

@@ -4,6 +4,7 @@ from .algorithm_4 import (
 from .chains import (
     Chains as Chains,
     Diagnostics as Diagnostics,
+    Ridge as Ridge,
 )
 from .evidence import (
     Evidence as Evidence,
@@ -51,6 +52,7 @@ __all__ = [
     "Known",
     "Posterior",
     "ReflectedStep",
+    "Ridge",
     "SimplexWalk",
     "UniformPrior",
     "exponential_prior",

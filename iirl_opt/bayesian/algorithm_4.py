@@ -67,7 +67,7 @@ CHOICES = ("mean", "thompson", "value")
     normalise=one_of("min", "direction"),
     fixed=FLAG,
     evidence=is_a(Evidence),
-    start=each(START),
+    initial=each(START),
     history=each(SEEN),
 )
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class BayesianInteractiveIRL(Learner):
         as in the paper.
     fixed : whether every episode has the first commitment, whatever the plan.
     first : the first commitment (S, A); by default deterministic and uniformly random.
-    evidence, start, history : what is known so far; leave them to `tell`.
+    evidence, initial, history : what is known so far; leave them to `tell`.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class BayesianInteractiveIRL(Learner):
     fixed: bool = False
     first: ArrayLike | None = None
     evidence: Evidence | None = None
-    start: tuple[tuple[Array, float], ...] | None = None
+    initial: tuple[tuple[Array, float], ...] | None = None
     history: tuple[Trajectory | Observation, ...] = ()
 
     def __post_init__(self) -> None:
@@ -157,7 +157,7 @@ class BayesianInteractiveIRL(Learner):
             parameter_move=self.parameter_move,
             chains=self.chains,
             thin=self.thin,
-            start=self._usable_start(),
+            initial=self._usable_start(),
             rng=[self.seed, self.episode],
             fast=self.fast,
         )
@@ -165,7 +165,7 @@ class BayesianInteractiveIRL(Learner):
     def _usable_start(self) -> tuple[tuple[Array, float], ...] | None:
         """Return the ends of the last episode's chains that the newest one has not ruled out."""
         posterior = self.posterior
-        ends = self.start or ()
+        ends = self.initial or ()
         usable = tuple(at for at in ends if np.isfinite(posterior.log_density(*at)))
         return usable or None
 
@@ -277,5 +277,5 @@ class BayesianInteractiveIRL(Learner):
         else:
             seen = observe(self.game, self.ask() if pi1 is None else pi1, response)
         evidence = self.known.observe(seen, weight=weight)
-        start = self._draws.last if self.episode else self.start
-        return replace(self, evidence=evidence, start=start, history=(*self.history, seen))
+        initial = self._draws.last if self.episode else self.initial
+        return replace(self, evidence=evidence, initial=initial, history=(*self.history, seen))

@@ -92,7 +92,7 @@ def SEEDS(name: str, value: Any) -> tuple[int, ...]:
     thin=whole(1),
     warmup=whole(0),
     fast=FLAG,
-    start=each(START),
+    initial=each(START),
     rng=SEEDS,
 )
 def sample(
@@ -104,7 +104,7 @@ def sample(
     chains: int = 4,
     thin: int = 1,
     warmup: int | None = None,
-    start: Start | None = None,
+    initial: Start | None = None,
     rng: int | Sequence[int] | np.random.Generator | None = 0,
     fast: bool | None = None,
 ) -> Chains:
@@ -121,7 +121,7 @@ def sample(
     thin : every so many proposals are one draw.
     warmup : proposals made before, and not kept; by default none, or a quarter of `proposals` for
         moves that adapt in them: `Hamiltonian`, and `DirichletProposal` with an acceptance.
-    start : a reward (S,) and a parameter for each chain, as in `Chains.last`; with another number
+    initial : a reward (S,) and a parameter for each chain, as in `Chains.last`; with another number
         of them they are used in turn. By default each chain draws its own from the prior, or where
         the density is zero there has one that explains what was seen.
     rng : of everything; each chain has its own generator. A sequence of integers is one seed.
@@ -158,7 +158,7 @@ def sample(
         chains=chains,
         thin=thin,
         warmup=warmup,
-        start=start,
+        initial=initial,
         rng=rng,
         fast=fast,
     )
@@ -174,7 +174,7 @@ def sample(
     thin=whole(1),
     warmup=whole(0),
     fast=FLAG,
-    start=each(START),
+    initial=each(START),
     rng=SEEDS,
 )
 def sampling(
@@ -186,7 +186,7 @@ def sampling(
     chains: int = 4,
     thin: int = 1,
     warmup: int | None = None,
-    start: Start | None = None,
+    initial: Start | None = None,
     rng: int | Sequence[int] | np.random.Generator | None = 0,
     fast: bool | None = None,
 ) -> Iterator[Chains]:
@@ -200,7 +200,7 @@ def sampling(
     step = _parameter_step(posterior, parameter_move)
     running = [
         _Chain(posterior, move, step, at, own, _engine(posterior, fast))
-        for at, own in _starts(posterior, move, start, chains, SEEDS("rng", rng))
+        for at, own in _starts(posterior, move, initial, chains, SEEDS("rng", rng))
     ]
     n_states, draws = posterior.evidence.game.n_states, proposals // thin
     rewards = np.empty((chains, draws, n_states))
@@ -261,7 +261,7 @@ class _Chain:
         log = posterior.log_density(reward, parameter)
         if not np.isfinite(log):
             raise InvalidArgument(
-                "start", f"has the log density {log}", "a point of finite density", at
+                "initial", f"has the log density {log}", "a point of finite density", at
             )
         self.bank = posterior.bank(reward)
         self.state = (reward, units, np.array([parameter, log, 0.0]))
@@ -286,7 +286,7 @@ class _Chain:
                     value,
                 )
         if not self.state[2][0] > 0:
-            raise InvalidArgument("start", "has β = 0", "β > 0 for Hamiltonian", 0.0)
+            raise InvalidArgument("initial", "has β = 0", "β > 0 for Hamiltonian", 0.0)
 
     def warm_up(self, proposals: int, block: int) -> None:
         """Make proposals whose draws are not kept; steps adapt in them."""
@@ -403,14 +403,16 @@ def _least_units(prior: Any, n_states: int) -> int:
 def _starts(
     posterior: Posterior,
     move: RewardMove,
-    start: Start | None,
+    initial: Start | None,
     chains: int,
     seeds: tuple[int, ...],
 ) -> Iterator[tuple[tuple[Array, float], np.random.Generator]]:
     """Yield a checked start and a generator of its own for each chain."""
-    given = None if start is None else list(start)
+    given = None if initial is None else list(initial)
     if given == []:
-        raise InvalidArgument("start", "is empty", "one pair (reward, parameter) or more", start)
+        raise InvalidArgument(
+            "initial", "is empty", "one pair (reward, parameter) or more", initial
+        )
 
     def place(r: Array) -> Array:
         if isinstance(move, SimplexWalk):
@@ -430,6 +432,6 @@ def _starts(
         n_states = posterior.evidence.game.n_states
         if r.shape != (n_states,) or not (r.min() >= 0 and abs(r.sum() - 1) <= SUM_TOLERANCE):
             raise InvalidArgument(
-                f"start[{c}]", f"has the reward {r}", f"a point of the simplex, ({n_states},)", r
+                f"initial[{c}]", f"has the reward {r}", f"a point of the simplex, ({n_states},)", r
             )
         yield at, rng

@@ -72,7 +72,7 @@ class StartSearch:
             if self._fits(at):
                 return at
         raise InvalidArgument(
-            "start",
+            "initial",
             f"was not found: the density is zero at {DRAWS} draws from the prior and wherever a "
             "reward that explains what was seen was looked for",
             "priors and evidence that agree, or a start of your own",

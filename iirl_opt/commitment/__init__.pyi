@@ -3,7 +3,11 @@ from .admissible import (
 )
 from .algorithms_2_and_3 import (
     Approximation as Approximation,
+    Evaluated as Evaluated,
     ValueIteration as ValueIteration,
+)
+from .answers import (
+    Assessment as Assessment,
 )
 from .bilevel import (
     DeterministicCommitment as DeterministicCommitment,
@@ -77,6 +81,7 @@ from .tree_proof import (
 __all__ = [
     "AdmissibleCommitment",
     "Approximation",
+    "Assessment",
     "Automatic",
     "BoundedFollower",
     "BranchAndBound",
@@ -87,6 +92,7 @@ __all__ = [
     "Dominance",
     "DominanceVerdict",
     "Enumeration",
+    "Evaluated",
     "Guarantee",
     "Improvement",
     "Information",

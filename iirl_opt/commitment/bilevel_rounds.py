@@ -93,7 +93,7 @@ class Rounds:
             program = self.model.problem([*self.rows, *self.cuts])
             begin = None if self.foreign or self.cuts else start
             try:
-                solved = solve(program, _limited(self.chosen, left), throw=False, start=begin)
+                solved = solve(program, _limited(self.chosen, left), throw=False, initial=begin)
             except Interrupted as stop:
                 if stop.solved.value is not None:
                     self._look(stop.solved)

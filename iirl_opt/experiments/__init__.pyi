@@ -4,6 +4,7 @@ from .comparison import (
 )
 from .figure import (
     FIGURES as FIGURES,
+    Figure as Figure,
     find_figure as find_figure,
     run_figure as run_figure,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "FIGURES",
     "Cell",
     "CellResult",
+    "Figure",
     "compare_cells",
     "compare_runs",
     "find_figure",

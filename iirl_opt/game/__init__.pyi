@@ -6,6 +6,7 @@ from .classes import (
     reachable as reachable,
 )
 from .exact import (
+    ExactOptimum as ExactOptimum,
     exact_gaps as exact_gaps,
     exact_optimum as exact_optimum,
     exact_values as exact_values,
@@ -67,6 +68,7 @@ from .values import (
 __all__ = [
     "MDP",
     "CommunicatingClass",
+    "ExactOptimum",
     "Gaps",
     "GridGame",
     "Optimum",

@@ -29,6 +29,9 @@ from .episodes import (
     Episode as Episode,
     interact as interact,
 )
+from .indifference import (
+    Indifference as Indifference,
+)
 from .learner import (
     Learner as Learner,
 )
@@ -41,6 +44,7 @@ from .proposition_1 import (
     convergence_condition as convergence_condition,
 )
 from .same_answer import (
+    OneAnswer as OneAnswer,
     one_answer as one_answer,
 )
 
@@ -55,11 +59,13 @@ __all__ = [
     "Episode",
     "FixedEnvironment",
     "HitAndRunMean",
+    "Indifference",
     "InteractiveIRL",
     "Learner",
     "MaxMargin",
     "MaximumEntropy",
     "MeanOfVertices",
+    "OneAnswer",
     "RandomReward",
     "RandomVertex",
     "RewardChoice",

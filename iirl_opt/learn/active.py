@@ -9,7 +9,7 @@ commitments happen to teach and keeps a regret floor on most random games. This 
    (`iirl_opt.learn.indifference`): whatever the answer, it cuts through the centre;
 4. makes a mixture where what the answer tells is worth more than it costs
    (`iirl_opt.learn.information`): the share it explains of the regret that the learner still
-   expects, times the number of episodes that this is thought to last. That number, the *horizon*,
+   expects, times the number of episodes that this is thought to last. That number, `lasting`,
    starts at zero, since at first whatever is played teaches much, and grows with the square of the
    episode until exploration ends.
 
@@ -56,7 +56,7 @@ ROUNDING = 1e-9
 @checked(
     game=GAME,
     seed=SEED,
-    horizon=NOT_NEGATIVE,
+    lasting=NOT_NEGATIVE,
     explore=whole(0),
     delta=POSITIVE,
     price=POSITIVE,
@@ -73,7 +73,7 @@ class ActiveIRL(FeasibleLearner):
     game : the game; the learner never sees the reward.
     seed : of the first commitment and of the random ones where mixtures lead nowhere.
     first : the first commitment (S, A); by default deterministic and uniformly random.
-    horizon : ≥ 0, the exchange rate: the episodes that information is thought to last when
+    lasting : ≥ 0, the exchange rate: the episodes that information is thought to last when
         exploration ends, were all mixtures equally dear; 0 is greedy.
     explore : the number of episodes after which it plays greedily for good.
     delta : > 0, a regret; the learner is greedy while it is certified to lose no more, in the unit
@@ -98,7 +98,7 @@ class ActiveIRL(FeasibleLearner):
     game: TwoAgentMDP
     seed: int = 0
     first: ArrayLike | None = None
-    horizon: float = 1000.0
+    lasting: float = 1000.0
     explore: int = 20
     delta: float | None = None
     price: float = 1e7
@@ -161,12 +161,12 @@ class ActiveIRL(FeasibleLearner):
         mixtures = cheapest_mixtures(self.game, optimum)
         none = mixtures.take(np.zeros(0, dtype=np.int64))
         greedy = mixed_commitment(self.game, reward, optimum, none)
-        if self.episode >= self.explore or not self.horizon or self._certifies(greedy.policy):
+        if self.episode >= self.explore or not self.lasting or self._certifies(greedy.policy):
             return greedy
         outlook = self._believed.outlook
         assert outlook is not None
-        horizon = self.horizon * (self.episode / self.explore) ** 2
-        chosen = outlook.worthwhile(mixtures, horizon)
+        lasting = self.lasting * (self.episode / self.explore) ** 2
+        chosen = outlook.worthwhile(mixtures, lasting)
         plan = mixed_commitment(self.game, reward, optimum, mixtures.take(chosen))
         return self._anything_new(plan)
 

@@ -74,8 +74,8 @@ class Outlook:
         """What the truth would gain in one step of policy improvement; an estimate and no bound."""
         return float(self.improvement.sum())
 
-    def worthwhile(self, mixtures: Mixtures, horizon: float) -> Integers:
-        """Return which mixtures are worth their cost if what they tell lasts `horizon` episodes.
+    def worthwhile(self, mixtures: Mixtures, lasting: float) -> Integers:
+        """Return which mixtures are worth their cost if what they tell lasts `lasting` episodes.
 
         It lasts so long where all cost the same, and less the more the costs differ.
 
@@ -83,7 +83,7 @@ class Outlook:
         """
         told = self._told(mixtures)
         price = mixtures.loss * self.visits[mixtures.states]
-        lasts = horizon * _evenness(price)
+        lasts = lasting * _evenness(price)
         # What explains nothing of what is expected need not be kept up to date.
         use = self.improvement > 0
         weighted = np.sqrt(self.improvement[use])[:, None] * self._alternatives[use]

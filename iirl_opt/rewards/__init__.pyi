@@ -24,6 +24,9 @@ from .inclusion_proof import (
     class_inclusion as class_inclusion,
     inclusion as inclusion,
 )
+from .lifted_rows import (
+    Lifted as Lifted,
+)
 from .regret import (
     RegretBound as RegretBound,
     certified as certified,
@@ -50,6 +53,7 @@ __all__ = [
     "Centre",
     "DistinctRows",
     "FeasibleRewards",
+    "Lifted",
     "RegretBound",
     "RewardBox",
     "RewardSimplex",

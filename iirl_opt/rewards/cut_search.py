@@ -55,7 +55,7 @@ class CutSearch(NamedTuple):
     Attributes
     ----------
     program : the program by cuts.
-    names : the number of each block's episode.
+    names : the number of each block's episode, from 1.
     compile_seconds : what reading the domain took.
     """
 
@@ -174,7 +174,7 @@ def _lifted(
 
     Parameters
     ----------
-    names : the number of each block's episode.
+    names : the number of each block's episode, from 1.
 
     **Cost** arithmetic: two solves with the factors of each episode.
     """

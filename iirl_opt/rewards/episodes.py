@@ -254,7 +254,7 @@ class Episodes:
             ]
         ):
             rows = np.concatenate([np.zeros((0, n_states)), *held])
-            of = np.repeat([t for t, _, _ in known], [len(part) for part in held])
+            of = np.repeat([t - 1 for t, _, _ in known], [len(part) for part in held])
             at = np.concatenate([np.zeros(0, np.int64), *(pair[side].at for _, _, pair in known)])
             first = first_of_equals(rows)
             of, at = of[first].astype(np.int64), at[first]
@@ -306,17 +306,17 @@ class Episodes:
         return whole
 
     def _distinct(self) -> Iterator[tuple[int, WholeResponse]]:
-        """Yield the whole responses that repeat no earlier one, each with its number."""
+        """Yield the whole responses that repeat no earlier one, each with its number from 1."""
         known: set[int] = set()
-        for t, episode in enumerate(self.episodes):
+        for t, episode in enumerate(self.episodes, start=1):
             if isinstance(episode, WholeResponse) and id(episode) not in known:
                 known.add(id(episode))
                 yield t, episode
 
     def _pools(self) -> Iterator[tuple[int, PartialResponse]]:
-        """Yield what all trajectories under a commitment say, with the number of the first."""
+        """Yield what all trajectories under a commitment say, and the number of the first."""
         under: dict[int, list[tuple[int, Watched]]] = {}
-        for t, episode in enumerate(self.episodes):
+        for t, episode in enumerate(self.episodes, start=1):
             if isinstance(episode, Watched):
                 under.setdefault(id(episode.environment), []).append((t, episode))
         for members in under.values():

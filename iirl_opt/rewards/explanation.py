@@ -195,7 +195,7 @@ def _margin_rows(
     ]
     on_r: Any = sp.csr_array(np.ones((n_actions, 1)))
     on_r = sp.csr_array(sp.kron(sp.eye_array(n_states), on_r))
-    for e, each in enumerate(seen):
+    for e, each in enumerate(seen, start=1):
         gamma = float(each.mdp.discount)
         v = cp.Variable(n_states, name=f"V[{e}]")
         on_v = sp.csr_array(on_r - gamma * sp.csr_array(each.mdp.matrix))
@@ -205,7 +205,7 @@ def _margin_rows(
         known[np.arange(n_states), each.played.argmax(axis=1)] = told | each.same.all(axis=1)
         free = each.free
         if policies is not None:
-            known[np.flatnonzero(free), policies[e][free]] = True
+            known[np.flatnonzero(free), policies[e - 1][free]] = True
         others = (told[:, None] & ~each.same).ravel()
         rows.append((gap[np.flatnonzero(known)] == 0).set_label(f"known[{e}]"))
         if others.any():

@@ -313,7 +313,7 @@ class FeasibleRewards(Episodes, RewardSet):
         limits = [*equalities, *RewardBox(bound).constraints(r)]
         goal = -penalty * cp.norm1(r) if penalty else 0.0
         first = {id(episode): t for t, episode in self._distinct()}
-        for t, episode in enumerate(episodes):
+        for t, episode in enumerate(episodes, start=1):
             gaps, state = episode.open_gaps
             if len(state):
                 margin = cp.Variable(len(np.unique(state)), nonneg=True, name=f"margin[{t}]")

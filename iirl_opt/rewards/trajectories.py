@@ -192,7 +192,7 @@ class PartialResponse:
 
         Parameters
         ----------
-        t : the number in the labels.
+        t : the number in the labels, from 1.
         r : flat, (S,) or (S·A·B,).
         v : the super-solution, (S,).
         joint : whether it stands for a joint reward.

@@ -70,7 +70,7 @@ class Other:
 def compile_problem(
     problem: cp.Problem,
     chosen: HiGHS,
-    start: Mapping[cp.Variable, Any] | None = None,
+    initial: Mapping[cp.Variable, Any] | None = None,
     basis: Mapping[str, ArrayLike] | None = None,
 ) -> Compiled:
     """Return a problem with variables ready for HiGHS: read directly where it is plain.
@@ -79,7 +79,7 @@ def compile_problem(
     """
     plain = read_linear(problem)
     if plain is not None:
-        begin: Start = None if start is None else plain.point(start)
+        begin: Start = None if initial is None else plain.point(initial)
         if basis is not None:
             names, shape = (plain.column_names, plain.row_names), plain.data["A"].shape
             begin = SimplexBasis.named(basis, *names, shape)

@@ -50,13 +50,13 @@ EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
 }
 
 
-@checked(problem=PROGRAM, throw=FLAG, start=MAPPING, basis=MAPPING)
+@checked(problem=PROGRAM, throw=FLAG, initial=MAPPING, basis=MAPPING)
 def solve(
     problem: cp.Problem,
     solver: Solver | str | None = None,
     *,
     throw: bool = True,
-    start: Mapping[cp.Variable, Any] | None = None,
+    initial: Mapping[cp.Variable, Any] | None = None,
     basis: Mapping[str, ArrayLike] | None = None,
 ) -> Solved:
     """Solve any cvxpy problem and return what was found, with recomputed residuals.
@@ -69,13 +69,13 @@ def solve(
         their multipliers under that name.
     solver : `HiGHS` by default; another, or the name of one that cvxpy has: ``"CLARABEL"``.
     throw : raise on every status but OPTIMAL; otherwise return the record.
-    start : values of all variables, a point from which HiGHS begins a mixed-integer program that is
-        plain (vectors and constant matrices); it saves time and changes no answer.
+    initial : values of all variables, a point from which HiGHS begins a mixed-integer program that
+        is plain (vectors and constant matrices); it saves time and changes no answer.
     basis : where HiGHS's simplex method begins a plain linear program: by the name of a variable or
         of a constraint, a mask of what is basic in it, or one flag for all. Variables left out are
         not basic, constraints are; as many are as there are rows. It saves time, and may change
         which of several optima is found. For every other problem, and by other solvers, neither
-        `start` nor `basis` is used, or looked at.
+        `initial` nor `basis` is used, or looked at.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def solve(
         Ctrl-C, whatever `throw` says; a `KeyboardInterrupt` that carries the record.
     InvalidArgument
         No problem; no solver: names those that are installed; a basis that a plain problem cannot
-        have; both a start and a basis.
+        have; both a point and a basis.
     cvxpy.error.SolverError, cvxpy.error.DCPError
         The solver cannot take the problem; the problem is not convex.
     ValueError, TypeError
@@ -95,12 +95,12 @@ def solve(
     """
     if not isinstance(problem, cp.Problem):
         raise InvalidArgument("problem", f"is {problem!r}", "a cvxpy.Problem", problem)
-    if start is not None and basis is not None:
-        raise InvalidArgument("start", "is given beside a basis", "one of the two", start)
+    if initial is not None and basis is not None:
+        raise InvalidArgument("initial", "is given beside a basis", "one of the two", initial)
     chosen = chosen_solver(solver)
     swallow_banner()
     if isinstance(chosen, HiGHS) and problem.variables():
-        solved, cause = _by_highs(problem, chosen, start, basis)
+        solved, cause = _by_highs(problem, chosen, initial, basis)
     else:
         solved, cause = _by_other(problem, chosen), None
     return raised(solved, cause, throw=throw)
@@ -155,11 +155,11 @@ def _names_allowed() -> str:
 def _by_highs(
     problem: cp.Problem,
     chosen: HiGHS,
-    start: Mapping[cp.Variable, Any] | None,
+    initial: Mapping[cp.Variable, Any] | None,
     basis: Mapping[str, ArrayLike] | None,
 ) -> tuple[Solved, BaseException | None]:
     began = time.perf_counter()
-    compiled = compile_problem(problem, chosen, start, basis)
+    compiled = compile_problem(problem, chosen, initial, basis)
     _check_numbers(compiled.program)
     ready = time.perf_counter()
     answer = settle(compiled.program, chosen, start=compiled.start)

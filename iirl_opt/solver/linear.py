@@ -83,7 +83,9 @@ class LinearProgram:
         x = np.empty(len(self.data["c"]))
         for variable, at in self.columns.items():
             if variable not in values:
-                raise InvalidArgument("start", f"lacks {variable.name()}", "all variables", values)
+                raise InvalidArgument(
+                    "initial", f"lacks {variable.name()}", "all variables", values
+                )
             x[at] = np.ravel(values[variable])
         return x
 

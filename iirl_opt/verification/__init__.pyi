@@ -12,6 +12,7 @@ from .identification import (
     identify as identify,
 )
 from .inclusion import (
+    HalfspaceInclusion as HalfspaceInclusion,
     prove_inclusion as prove_inclusion,
 )
 from .protocol import (
@@ -33,6 +34,7 @@ from .verdict import (
 
 __all__ = [
     "Environment",
+    "HalfspaceInclusion",
     "Identification",
     "NotRealisable",
     "Verdict",

@@ -106,7 +106,7 @@ def prove_inclusion(
             if solved.value < -PROVED:
                 witness, value = np.asarray(r.value), float(row @ r.value)
                 return HalfspaceInclusion(h, None, witness, i, value, 0.0)
-            y = np.array([f.multipliers(t, solved.duals) for t, f in enumerate(faces)])
+            y = np.array([f.multipliers(t, solved.duals) for t, f in enumerate(faces, start=1)])
         multipliers[i] = y.reshape(multipliers[i].shape)
     combined = np.zeros_like(h)
     for t, face in enumerate(faces):
@@ -176,7 +176,7 @@ def _box_program(
     """Return ``min h · r`` over the rows and the box, its objective a parameter."""
     r, h = cp.Variable(n_states, name="r"), cp.Parameter(n_states)
     limits = [(r >= -1).set_label("box below"), (r <= 1).set_label("box above")]
-    for t, face in enumerate(faces):
+    for t, face in enumerate(faces, start=1):
         v = cp.Variable(n_states, name=f"V[{t}]")
         limits.append((face.flow @ v == r).set_label(f"values[{t}]"))
         free, tied = face.parts()

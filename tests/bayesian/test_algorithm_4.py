@@ -61,7 +61,7 @@ def test_a_learner_is_frozen_and_asks_the_same_again():
 def test_chains_start_where_those_of_the_last_episode_ended():
     old = told(learner(chains=2), 1)
     new = told(old, 1)
-    for (r, beta), (s, theta) in zip(new.start, old.sample().last, strict=True):
+    for (r, beta), (s, theta) in zip(new.initial, old.sample().last, strict=True):
         np.testing.assert_array_equal(r, s)
         assert beta == theta
 

@@ -99,7 +99,7 @@ def test_chains_that_start_from_the_posterior_stay_distributed_so(move):
     pytest.importorskip("numba")
     rewards, before = exact(800, seed=1)
     start = list(zip(rewards, before, strict=True))
-    drawn = sample(posterior(), 10, move=move, chains=800, warmup=0, thin=10, start=start, rng=2)
+    drawn = sample(posterior(), 10, move=move, chains=800, warmup=0, thin=10, initial=start, rng=2)
     after = drawn.parameters[:, 0]
     more, betas = exact(50_000, seed=3)
     assert stats.ks_2samp(after, betas).pvalue > 0.01
@@ -119,7 +119,7 @@ def test_chains_do_not_stick_at_the_end_of_the_ridge(move):
     rewards, betas = exact(10_000, seed=4)
     far = np.flatnonzero(betas > FAR)[:200]
     start = list(zip(rewards[far], betas[far], strict=True))
-    drawn = sample(posterior(), 50, move=move, chains=200, warmup=0, thin=50, start=start, rng=5)
+    drawn = sample(posterior(), 50, move=move, chains=200, warmup=0, thin=50, initial=start, rng=5)
     still = int((drawn.parameters[:, 0] > FAR).sum())
     m, _, weight = quadrature()
     share = weight @ np.minimum(1, beyond(FAR) / beyond(m.sum(axis=1)))

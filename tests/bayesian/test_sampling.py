@@ -232,7 +232,7 @@ def test_a_run_can_be_stopped_and_taken_up_again(monkeypatch):
     posterior = answered(5.0)
     (look,) = islice(sampling(posterior, 1000, chains=2, fast=False), 1)
     assert look.rewards.shape == (2, 6, 4)
-    more = sample(posterior, 10, chains=2, start=look.last, fast=False)
+    more = sample(posterior, 10, chains=2, initial=look.last, fast=False)
     for (r, beta), rewards in zip(look.last, more.rewards, strict=True):
         assert np.abs(rewards[0] - r).sum() <= 0.2 + 1e-12  # at most 100 moves away
         assert beta > 0
@@ -267,12 +267,12 @@ def test_without_numba_the_extra_is_named(monkeypatch):
         {"thin": 11},
         {"thin": 1.5},
         {"warmup": -1},
-        {"start": []},
-        {"start": [(np.full(4, 0.3), 1.0)]},
-        {"start": [([0.5, 0.5], 1.0)]},
-        {"start": [([np.nan, 0.5, 0.5, 0.0], 1.0)]},
-        {"start": [(np.full(4, 0.25), -1.0)]},
-        {"start": [(np.full(4, 0.25), np.nan)]},
+        {"initial": []},
+        {"initial": [(np.full(4, 0.3), 1.0)]},
+        {"initial": [([0.5, 0.5], 1.0)]},
+        {"initial": [([np.nan, 0.5, 0.5, 0.0], 1.0)]},
+        {"initial": [(np.full(4, 0.25), -1.0)]},
+        {"initial": [(np.full(4, 0.25), np.nan)]},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong):

@@ -156,7 +156,7 @@ def test_priors_that_are_zero_where_the_data_are_explained_leave_no_start(family
             return 0.0 if abs(reward[1] - 0.6) < 1e-3 else -np.inf
 
     if not family.scales:
-        with pytest.raises(InvalidArgument, match="start was not found"):
+        with pytest.raises(InvalidArgument, match="initial was not found"):
             draws(seen((0, 1)), family, prior, Elsewhere(0.0), n=10)
 
 
@@ -200,8 +200,8 @@ def test_a_learner_forgets_ends_of_chains_that_the_newest_episode_rules_out():
     r, _ = learner.sample().last[0]
     other = 0 if r[2] > r[0] else 1  # not what the last draw has the follower do in b
     learner = learner.tell(record_trajectory(GAME, ALONE, [(1, 0, other)]))
-    assert learner.start is not None
-    assert not np.isfinite(learner.posterior.log_density(*learner.start[0]))
+    assert learner.initial is not None
+    assert not np.isfinite(learner.posterior.log_density(*learner.initial[0]))
     assert np.isfinite(learner.sample().log_posterior).all()
 
 

@@ -83,7 +83,7 @@ def costs(learner):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_commitment_costs_what_the_plan_says(seed):
     game, truth = random_game(12, 3, 3, seed)
-    learner = played(game, truth, 4, horizon=1e4)
+    learner = played(game, truth, 4, lasting=1e4)
     assert costs(learner) == pytest.approx(learner.mix().cost, abs=1e-9)
     assert learner.mix().cost > 0
     assert len(learner.mix().states) > 0
@@ -91,10 +91,10 @@ def test_the_commitment_costs_what_the_plan_says(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_longer_horizons_pay_more_for_mixtures(seed):
+def test_what_lasts_longer_pays_more_for_mixtures(seed):
     game, truth = random_game(12, 3, 3, seed)
     learner = played(game, truth, 6)
-    paid = [replace(learner, horizon=h).mix().cost for h in (0.0, 1.0, 1e2, 1e6)]
+    paid = [replace(learner, lasting=h).mix().cost for h in (0.0, 1.0, 1e2, 1e6)]
     assert paid[0] == pytest.approx(0, abs=1e-9)
     assert paid[-1] > paid[0]
     assert max(paid) == paid[-1]
@@ -111,7 +111,7 @@ def test_a_learner_that_stops_plays_what_is_optimal_for_its_estimate():
     exploring = played(game, truth, 5)
     assert not is_greedy(exploring)
     assert is_greedy(exploring.stop())
-    for options in ({"horizon": 0.0}, {"explore": 0}, {"explore": 3}):
+    for options in ({"lasting": 0.0}, {"explore": 0}, {"explore": 3}):
         assert is_greedy(played(game, truth, 5, **options))
 
 
@@ -171,7 +171,7 @@ def test_where_its_plan_was_answered_before_it_plays_at_random_if_that_is_worth_
         assert one.mix().cost <= one.explore * one.expected_regret
         assert is_greedy(one.stop())
         assert any(np.array_equal(one.stop().ask(), seen.pi1) for seen in one.history)
-    greedy, _ = run(ActiveIRL(game, horizon=0.0), truth, 30)
+    greedy, _ = run(ActiveIRL(game, lasting=0.0), truth, 30)
     assert min(greedy[20:]) > 0.1
 
 
@@ -356,9 +356,9 @@ def test_discounts_at_both_ends(discount):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("horizon", -1.0),
-        ("horizon", np.nan),
-        ("horizon", np.inf),
+        ("lasting", -1.0),
+        ("lasting", np.nan),
+        ("lasting", np.inf),
         ("explore", -1),
         ("explore", np.nan),
         ("delta", 0.0),

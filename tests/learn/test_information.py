@@ -119,13 +119,13 @@ def law(game, optimum, root, mixtures):
     return best, whole @ whole.T
 
 
-def naive(game, optimum, root, mixtures, horizon):
+def naive(game, optimum, root, mixtures, lasting):
     """Mixtures in the order of worth per cost, the law conditioned anew for every one."""
     m = len(mixtures.states)
     best, prior = law(game, optimum, root, mixtures)
     visits = visits_of(game, optimum)
     prices = [mixtures.loss[i] * visits[mixtures.states[i]] for i in range(m)]
-    lasts = horizon * (statistics.median(prices) / statistics.fmean(prices)) ** 0.5
+    lasts = lasting * (statistics.median(prices) / statistics.fmean(prices)) ** 0.5
     chosen = []
     while True:
         rates = np.full(m, -1.0)
@@ -145,21 +145,21 @@ def naive(game, optimum, root, mixtures, horizon):
         chosen.append(int(rates.argmax()))
 
 
-@pytest.mark.parametrize("horizon", [0.3, 3.0, 30.0, 1e4])
+@pytest.mark.parametrize("lasting", [0.3, 3.0, 30.0, 1e4])
 @pytest.mark.parametrize("seed", range(4))
-def test_worth_is_reckoned_as_by_conditioning_the_law_on_every_pick(seed, horizon):
+def test_worth_is_reckoned_as_by_conditioning_the_law_on_every_pick(seed, lasting):
     game, optimum, root, mixtures = setting(seed)
-    chosen = look_ahead(game, optimum, root).worthwhile(mixtures, horizon)
-    assert chosen.tolist() == naive(game, optimum, root, mixtures, horizon)
+    chosen = look_ahead(game, optimum, root).worthwhile(mixtures, lasting)
+    assert chosen.tolist() == naive(game, optimum, root, mixtures, lasting)
 
 
-def test_the_horizons_above_tell_some_mixtures_from_others():
+def test_the_lastings_above_tell_some_mixtures_from_others():
     counts = set()
     for seed in range(4):
         game, optimum, root, mixtures = setting(seed)
         outlook = look_ahead(game, optimum, root)
-        for horizon in (0.3, 3.0, 30.0, 1e4):
-            counts.add(len(outlook.worthwhile(mixtures, horizon)))
+        for lasting in (0.3, 3.0, 30.0, 1e4):
+            counts.add(len(outlook.worthwhile(mixtures, lasting)))
         assert len(mixtures.states) > 2
     assert len(counts) >= 4
 
@@ -208,14 +208,14 @@ def twice(mixtures):
     return Mixtures(*(np.concatenate([part, part]) for part in mixtures))
 
 
-@pytest.mark.parametrize("horizon", [3.0, 1e9])
+@pytest.mark.parametrize("lasting", [3.0, 1e9])
 @pytest.mark.parametrize("seed", range(4))
-def test_no_two_mixtures_are_taken_that_tell_the_same(seed, horizon):
+def test_no_two_mixtures_are_taken_that_tell_the_same(seed, lasting):
     game, optimum, root, mixtures = setting(seed)
     outlook = look_ahead(game, optimum, root)
-    chosen = outlook.worthwhile(twice(mixtures), horizon) % len(mixtures.states)
+    chosen = outlook.worthwhile(twice(mixtures), lasting) % len(mixtures.states)
     assert len(set(chosen)) == len(chosen)
-    assert sorted(chosen) == outlook.worthwhile(mixtures, horizon).tolist()
+    assert sorted(chosen) == outlook.worthwhile(mixtures, lasting).tolist()
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 0.25, 7.0, 1e9])

@@ -140,9 +140,9 @@ def test_in_closed_form():
     found = feasible.maximise([1.0, 0.0], method="cuts")
     assert found.reward == pytest.approx([0.5, 0.5])
     # V(yard) = ½/(1 − ½), and the row V(yard) − V(hall) ≥ 0 is what holds r(hall) down.
-    assert found.solved.primal["V[0]"] == pytest.approx([1, 1])
+    assert found.solved.primal["V[1]"] == pytest.approx([1, 1])
     assert found.solved.duals["simplex sum"] == pytest.approx(0.5)
-    assert found.solved.duals["optimal[0]"] > 0
+    assert found.solved.duals["optimal[1]"] > 0
 
 
 @share(0.6)

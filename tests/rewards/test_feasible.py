@@ -308,7 +308,7 @@ def test_the_whole_optimal_set_of_an_ideal_environment_leaves_the_affine_class()
         # A solver's constant is one but for rounding, which points in any direction.
         assert np.ptp(found.reward) < 1e-9 or truth.contains(found.reward, tolerance=1e-6)
     labels = {c.label for c in feasible.constraints(cp.Variable(3))}
-    assert labels == {"values[0]", "optimal[0]", "tied[0]"}
+    assert labels == {"values[1]", "optimal[1]", "tied[1]"}
 
 
 # Violations, gaps and slack.
@@ -393,10 +393,10 @@ def test_constraints_compose_with_rows_of_ones_own():
     solved = solve(problem)
     assert r.value == pytest.approx([0.25, 0.75])
     assert solved.primal["r"] == pytest.approx([0.25, 0.75])
-    assert solved.primal["V[0]"] == pytest.approx([1.0, 1.5])
+    assert solved.primal["V[1]"] == pytest.approx([1.0, 1.5])
     # Per unit of r_yard − 3 r_hall: r_yard grows by a quarter.
     assert solved.duals["at most three times"] == pytest.approx(0.25)
-    assert solved.duals["optimal[0]"] == pytest.approx(0)
+    assert solved.duals["optimal[1]"] == pytest.approx(0)
     assert_kkt(problem, solved)
 
 
@@ -422,7 +422,7 @@ def test_one_program_may_hold_two_rewards_in_one_set():
     problem = cp.Problem(cp.Maximize(cp.sum(first[1] - second)), rows + box)
     solved = solve(problem)
     assert solved.value == pytest.approx(4)
-    assert {"values[0]", "values[0] (2)", "optimal[0]", "optimal[0] (2)"} <= set(solved.duals)
+    assert {"values[1]", "values[1] (2)", "optimal[1]", "optimal[1] (2)"} <= set(solved.duals)
     assert_kkt(problem, solved)
 
 

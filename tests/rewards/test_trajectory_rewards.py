@@ -184,7 +184,7 @@ def test_an_outer_reward_explains_everything_once_states_never_seen_are_worth_mo
     objective = np.random.default_rng(1).uniform(-1, 1, truth.shape)
     found = known.maximise(objective)
     mdp = game.follower_mdp(known.seen[0].pi1)
-    v, r = found.solved.primal["V[0]"], found.reward
+    v, r = found.solved.primal["V[1]"], found.reward
     mean = r[:, None] if r.ndim == 1 else np.einsum("sa,sab->sb", known.seen[0].pi1, r)
     q = mean + game.discount * (mdp.matrix @ v).reshape(mdp.shape)
     raise_ = (v[:, None] - q).min(axis=1)

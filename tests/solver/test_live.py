@@ -153,8 +153,8 @@ def test_a_basis_that_the_program_cannot_have_is_refused(basic):
     plain = cp.Problem(cp.Minimize(cp.sum(x)), [(np.ones(2) @ x == 1).set_label("rows")])
     with pytest.raises(InvalidArgument, match="basis"):
         solve(plain, basis=basic)
-    with pytest.raises(InvalidArgument, match="start is given beside a basis"):
-        solve(plain, start={x: [1.0, 0.0]}, basis=basic)
+    with pytest.raises(InvalidArgument, match="initial is given beside a basis"):
+        solve(plain, initial={x: [1.0, 0.0]}, basis=basic)
     # A program that cvxpy compiles begins anywhere.
     assert solve(problem, basis=basic).value == pytest.approx(1)
 

@@ -167,7 +167,7 @@ def test_a_mixed_integer_program_begins_at_a_given_point() -> None:
     assert program is not None
     for variable, at in program.columns.items():
         np.testing.assert_array_equal(program.point(point)[at], np.ravel(point[variable]))
-    begun = solve(problem, HiGHS(time_limit=0, presolve=False), throw=False, start=point)
+    begun = solve(problem, HiGHS(time_limit=0, presolve=False), throw=False, initial=point)
     assert begun.status is Status.LIMIT
     assert begun.value == pytest.approx(gain[:3].sum())
-    assert solve(problem, HiGHS(tolerance=1e-2), start=point).value >= begun.value
+    assert solve(problem, HiGHS(tolerance=1e-2), initial=point).value >= begun.value
