@@ -17,9 +17,11 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.call import Start
 from iirl_opt.solver.linear import read_linear
+from iirl_opt.solver.names import Layout
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS, Solver, Status
 from iirl_opt.solver.settle import Settlement
@@ -50,12 +52,14 @@ class Compiled:
     program : the same as a `Program`.
     start : a point with which a mixed-integer program begins, a basis of a linear one, or None.
     give : takes a `Settlement` with a point, or a ray, to the variables and constraints.
+    layout : returns which rows and columns belong to what; asked for when names are wanted.
     """
 
     data: Mapping[str, Any]
     program: Program
     start: Start
     give: Callable[[Settlement], None]
+    layout: Callable[[], Layout]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +94,38 @@ def compile_problem(
             x = np.zeros(len(plain.data["c"])) if answer.x is None else answer.x
             plain.unpack(WORDS[answer.status][1], x, y)
 
-        return Compiled(plain.data, Program.of(plain.data), begin, give_plain)
+        def lay_plain() -> Layout:
+            return Layout.plain(plain.column_names, plain.row_names)
+
+        program = Program.of(plain.data)
+        _check_numbers(program)
+        return Compiled(plain.data, program, begin, give_plain, lay_plain)
     data, chain, inverse = _chained(problem, chosen)
 
     def give(answer: Settlement) -> None:
         with quiet():
             problem.unpack(chain.invert(_raw(answer, data), inverse))
 
-    return Compiled(data, Program.of(data), None, give)
+    def lay() -> Layout:
+        return Layout.compiled(problem, data["param_prob"], chain)
+
+    program = Program.of(data)
+    _check_numbers(program)
+    return Compiled(data, program, None, give, lay)
+
+
+def _check_numbers(program: Program) -> None:
+    """Refuse data that are no numbers."""
+    curved = np.zeros(0) if program.curved is None else program.curved.data
+    for part in (program.cost, program.matrix.data, curved):
+        if not np.isfinite(part).all():
+            raise InvalidArgument("problem", "has coefficients NaN or infinite", "finite numbers")
+    sides = ((program.row_lower, program.row_upper), (program.lower, program.upper))
+    for low, high in sides:
+        if np.isnan([low, high]).any() or (low == np.inf).any() or (high == -np.inf).any():
+            raise InvalidArgument(
+                "problem", "has bounds that are NaN or infinite", "finite numbers"
+            )
 
 
 def compiled_data(problem: cp.Problem) -> Any:
@@ -136,6 +164,10 @@ WORTH = {cp.OPTIMAL, cp.USER_LIMIT, cp.INFEASIBLE, cp.UNBOUNDED}
 
 
 def _chained(problem: cp.Problem, chosen: Solver) -> tuple[Any, Any, Any]:
+    for parameter in problem.parameters():
+        if parameter.value is None:
+            place, allowed = f"parameter {parameter.name()}", f"numbers of shape {parameter.shape}"
+            raise InvalidArgument(place, "has no value, which counts as NaN", allowed)
     with quiet():
         parts: tuple[Any, Any, Any] = problem.get_problem_data(
             chosen.name, solver_opts=chosen.arguments(), canon_backend=BACKEND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -29,8 +30,8 @@ from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.call import objective_scale
 from iirl_opt.solver.compiled import compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
-from iirl_opt.solver.linear import unique_names
-from iirl_opt.solver.program import Program, Quality
+from iirl_opt.solver.names import unique_names
+from iirl_opt.solver.program import Quality
 from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
 from iirl_opt.solver.rules import PROGRAM
 from iirl_opt.solver.settle import settle
@@ -160,7 +161,6 @@ def _by_highs(
 ) -> tuple[Solved, BaseException | None]:
     began = time.perf_counter()
     compiled = compile_problem(problem, chosen, initial, basis)
-    _check_numbers(compiled.program)
     ready = time.perf_counter()
     answer = settle(compiled.program, chosen, start=compiled.start)
     seconds = time.perf_counter() - ready
@@ -168,7 +168,7 @@ def _by_highs(
     _forget(problem)
     if usable or answer.status is Status.INFEASIBLE:
         compiled.give(answer)
-    value = float(problem.objective.value) if usable else None
+    value = _value(problem) if usable else None
     whole = bool(compiled.program.whole.any())
     proved = answer.y is not None if usable else answer.ray is not None
     multipliers = _multipliers(problem) if proved and not whole else {}
@@ -195,20 +195,6 @@ def _by_highs(
         note=answer.note,
     )
     return solved, answer.cause
-
-
-def _check_numbers(program: Program) -> None:
-    """Refuse data that are no numbers."""
-    curved = np.zeros(0) if program.curved is None else program.curved.data
-    for part in (program.cost, program.matrix.data, curved):
-        if not np.isfinite(part).all():
-            raise InvalidArgument("problem", "has coefficients NaN or infinite", "finite numbers")
-    sides = ((program.row_lower, program.row_upper), (program.lower, program.upper))
-    for low, high in sides:
-        if np.isnan([low, high]).any() or (low == np.inf).any() or (high == -np.inf).any():
-            raise InvalidArgument(
-                "problem", "has bounds that are NaN or infinite", "finite numbers"
-            )
 
 
 # Statuses whose point counts.
@@ -337,12 +323,19 @@ def _violation(problem: cp.Problem) -> Quality:
     return Quality(Residuals(float(np.max(absolute, initial=0.0))), largest)
 
 
+def _value(problem: cp.Problem) -> float:
+    # cvxpy discourages the dense value of a sparse variable, in an expression too, by a warning.
+    with quiet() if _is_sparse(problem) else nullcontext():
+        return float(problem.objective.value)
+
+
 def _primal(problem: cp.Problem) -> dict[str, Array]:
-    if any(v.attributes.get("sparsity") for v in problem.variables()):
-        # cvxpy discourages the dense value of such a variable by a warning.
-        with quiet():
-            return _named((v.name(), v.value) for v in problem.variables())
-    return _named((v.name(), v.value) for v in problem.variables())
+    with quiet() if _is_sparse(problem) else nullcontext():
+        return _named((v.name(), v.value) for v in problem.variables())
+
+
+def _is_sparse(problem: cp.Problem) -> bool:
+    return any(v.attributes.get("sparsity") for v in problem.variables())
 
 
 def _multipliers(problem: cp.Problem) -> dict[str, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import writing
 from iirl_opt.solver.banner import swallow_banner
-from iirl_opt.solver.call import new_highs
-from iirl_opt.solver.compiled import compiled_data
+from iirl_opt.solver.call import RANGE, new_highs
+from iirl_opt.solver.compiled import compile_problem, compiled_data
+from iirl_opt.solver.names import Written
 from iirl_opt.solver.program import Program
+from iirl_opt.solver.records import HiGHS
 from iirl_opt.solver.rules import CONSTRAINTS, PROGRAM
 
 __all__ = ["LinearRows", "linear_rows", "write_program"]
@@ -30,49 +32,80 @@ Array = NDArray[np.float64]
 def write_program(problem: cp.Problem, path: str | Path, form: str | None = None) -> Path:
     """Write a linear program as an LP or MPS file, with the names of its variables and constraints.
 
-    Columns are ``name(i)`` and rows ``label(i)``, in C order; brackets become parentheses.
+    Columns are ``name(i)``, or ``name(i,j)`` of a matrix, and rows ``label(i)``, whatever cvxpy
+    adds; what it adds is called ``aux(k)``, and ``row_of_aux(k)(i)`` for the rows of that. Brackets
+    become parentheses. What formats do not allow (blanks, other letters, a first digit or e, words
+    of their own, more than 255 characters, a name twice) is changed; the first lines of the file
+    say into what. Numbers have all their digits, parameters their values of now. The file holds a
+    minimisation without constants; of a ``Maximize``, that of the negative.
 
     Parameters
     ----------
+    problem : linear, or mixed-integer linear, once cvxpy has compiled it (norms, maxima).
     form : ``".lp"`` or ``".mps"``; the suffix of `path` by default.
 
     Raises
     ------
     InvalidArgument
-        Another form, or a problem that is not a linear program.
+        Another form; a problem that is no linear program, or not convex; a coefficient below
+        1e-12, which the writer would drop.
+    OSError
+        The file cannot be written.
     """
     target = Path(path)
     kind = target.suffix if form is None else form
     if kind not in (".lp", ".mps"):
         raise InvalidArgument("form", f"is {kind!r}", ".lp or .mps", kind)
+    if not problem.variables():
+        raise InvalidArgument("problem", "has no variable", "an LP", problem)
     try:
-        data = compiled_data(problem)
-    except cp.error.SolverError:
+        compiled = compile_problem(problem, HiGHS())
+    except (cp.error.SolverError, cp.error.DCPError):
         raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
-    if "dims" not in data or "c" not in data:
-        raise InvalidArgument("problem", "is no linear program", "an LP", problem)
+    program, names = compiled.program, Written(compiled.layout())
+    if program.curved is not None:
+        problem_is = "is no linear program: its objective is quadratic"
+        raise InvalidArgument("problem", problem_is, "an LP", problem)
     swallow_banner()
-    solver, program = new_highs({}), Program.of(data)
-    program.pass_to(solver)
-    variables = data.get("variables") or data["param_prob"].variables
-    for j, name in enumerate(n for v in variables for n in _entry_names(v.name(), v.size)):
+    solver = new_highs(RANGE)
+    if not program.pass_to(solver) or solver.getNumNz() != program.matrix.count_nonzero():
+        raise _unwritable(program, names)
+    for j, name in enumerate(names.columns):
         solver.passColName(j, name)
-    equal = [c for c in problem.constraints if isinstance(c, cp.constraints.Equality)]
-    rest = [c for c in problem.constraints if not isinstance(c, cp.constraints.Equality)]
-    rows = [n for c in equal + rest for n in _entry_names(c.label or str(c), c.size)]
-    if len(rows) == program.shape[0] and len(set(rows)) == len(rows):
-        for i, name in enumerate(rows):
-            solver.passRowName(i, name)
+    for i, name in enumerate(names.rows):
+        solver.passRowName(i, name)
     with writing(target, kind) as part:  # HiGHS picks the format by the suffix
         if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
             raise OSError(f"cannot write {target}")
+        text = part.read_text("utf-8")
+        filled = _filled(text, names.columns) if kind == ".lp" else text
+        part.write_text(_head(kind, names.changed) + filled, "utf-8")
     return target
 
 
-def _entry_names(name: str, size: int) -> list[str]:
-    plain = re.sub(r"[^A-Za-z0-9_().]+", "_", name.replace("[", "(").replace("]", ")")).strip("_")
-    plain = f"c_{plain}" if not plain or plain[0] in "eE.0123456789(" else plain
-    return [plain] if size == 1 else [f"{plain}({i})" for i in range(size)]
+def _unwritable(program: Program, names: Written) -> InvalidArgument:
+    """Return the error that a number would be lost."""
+    entries = program.matrix.tocoo()
+    sizes = np.where(entries.data == 0, np.inf, np.abs(entries.data))
+    if not sizes.size or not (sizes.min() <= RANGE["small_matrix_value"]):
+        return InvalidArgument("problem", "has numbers that HiGHS refuses", "finite numbers")
+    k = int(sizes.argmin())
+    place = f"problem, row {names.rows[entries.row[k]]}, column {names.columns[entries.col[k]]}"
+    limit = f"0, or more than {RANGE['small_matrix_value']:g}: the writer drops less"
+    return InvalidArgument(place, f"has the coefficient {entries.data[k]:g}", limit)
+
+
+def _head(kind: str, changed: Mapping[str, str]) -> str:
+    """Return the comments that say what stands for names that could not stay as they were."""
+    mark = "\\" if kind == ".lp" else "*"
+    lines = (f"{mark} {new} stands for {ascii(old)[:400]}\n" for old, new in changed.items())
+    return "".join(lines)
+
+
+def _filled(text: str, columns: Sequence[str]) -> str:
+    """Return an LP file with a row, and a term in each row: most readers want both."""
+    text = re.sub(r"^st\n(?! )", "st\n added: <= 0\n", text, flags=re.MULTILINE)
+    return re.sub(r"^( \S+:) +(?=[<>=]|$)", rf"\1 0 {columns[0]} ", text, flags=re.MULTILINE)
 
 
 class LinearRows(NamedTuple):

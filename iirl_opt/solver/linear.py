@@ -13,7 +13,7 @@ way. A test holds the two against each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
+from iirl_opt.solver.names import unique_names
 
-__all__ = ["LinearProgram", "column_bounds", "read_linear", "row_bounds", "unique_names"]
+__all__ = ["LinearProgram", "column_bounds", "read_linear", "row_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -138,18 +139,6 @@ class _Affine:
         for v, m in two.parts.items():
             parts[v] = _sum(parts[v], m, size) if v in parts else m
         return _Affine(parts, one.constant + two.constant)
-
-
-def unique_names(names: Iterable[str]) -> Iterator[str]:
-    """Yield names, the later of equal ones with a number: ``flow``, ``flow (2)``."""
-    seen: set[str] = set()
-    for name in names:
-        unique, count = name, 1
-        while unique in seen:
-            count += 1
-            unique = f"{name} ({count})"
-        seen.add(unique)
-        yield unique
 
 
 def read_linear(problem: cp.Problem) -> LinearProgram | None:
