@@ -33,7 +33,16 @@ if sys.platform == "win32":  # pragma: no cover - another system's way to the sa
 else:
     import fcntl
 
-__all__ = ["GZIP", "Journal", "first_bytes", "read_bytes", "read_text", "write_text", "writing"]
+__all__ = [
+    "GZIP",
+    "UTF_16",
+    "Journal",
+    "first_bytes",
+    "read_bytes",
+    "read_text",
+    "write_text",
+    "writing",
+]
 
 GZIP = b"\x1f\x8b"  # what a file begins with that gzip compressed
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 of a PC begins like UTF-16
@@ -156,7 +165,7 @@ def read_text(
     if packed:
         content = _unpacked(Path(path), content, limit)
     if content.startswith(UTF_16):
-        raise FileProblem(Path(path), "is text in UTF-16; allowed UTF-8")
+        raise FileProblem(Path(path), "is no UTF-8 text, but UTF-16")
     text = content.decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -626,7 +626,9 @@ FILES = {
     "make_learner": lambda: dict(name="algorithm-1", game=GAME, seed=0, first=PI1, joint=False),
     "match": lambda: dict(certificate=made("proof"), problem=made("model")),
     "program": lambda: dict(problem=made("model")),
-    "read_model": lambda: dict(name="puterman-3-1-1", discount="1/2", game_seed=1),
+    "read_model": lambda: dict(
+        name=made("folder") / "game.npz", discount="1/2", game_seed=1, constants={}, reward=None
+    ),
     "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
     "DecPOMDP.reward": on("imported", name="r"),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),

@@ -10,14 +10,17 @@ import typer
 from iirl_opt.cli.exit_codes import INTERRUPTED, NO_ANSWER, all_or_unmet
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
+    Constants,
     Discount,
     File,
     Json,
     LearnerName,
     Out,
     Picture,
+    RewardName,
     Seed,
     check_picture,
+    read_problem,
 )
 from iirl_opt.cli.printing import Printer
 
@@ -37,6 +40,8 @@ def learn(
     chains: Annotated[int | None, typer.Option(min=1, help="In the family bayesian.")] = None,
     picture: Picture = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -47,7 +52,7 @@ def learn(
     check_picture(picture)
     if learner is not None:
         check_learner(learner)
-    problem = library.read_model(file, discount=discount)
+    problem = read_problem(file, discount=discount, const=const, reward=reward)
     run = library.learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
     )

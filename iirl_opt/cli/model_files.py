@@ -10,7 +10,16 @@ import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head, text_of
-from iirl_opt.cli.options import Discount, File, GameSeed, Json, Out
+from iirl_opt.cli.options import (
+    Constants,
+    Discount,
+    File,
+    GameSeed,
+    Json,
+    Out,
+    RewardName,
+    read_problem,
+)
 from iirl_opt.cli.printing import Printer
 
 if TYPE_CHECKING:
@@ -23,13 +32,14 @@ def show(
     file: File,
     seed: GameSeed = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
-    from iirl_opt import library
 
-    problem = library.read_model(file, discount=discount, game_seed=seed)
+    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
     facts = _facts(problem)
     printer = Printer(as_json, out)
     document = {**head("show", problem, seed=seed), **facts}
@@ -55,6 +65,7 @@ def _facts(problem: ModelProblem) -> dict[str, Any]:
     if truth is not None:
         ends = {"least": float(truth.min()), "largest": float(truth.max())}
         reward = {"shape": list(truth.shape), **ends}
+    file = problem.imported
     return {
         "source": problem.source,
         "states": game.n_states,
@@ -68,12 +79,18 @@ def _facts(problem: ModelProblem) -> dict[str, Any]:
         "start_states": int(np.count_nonzero(game.start)),
         "reachable_states": int(reachable(game).sum()),
         "reward": reward,
+        "rewards": [] if file is None else list(file.rewards),
+        "labels": {} if file is None else {k: int(v.sum()) for k, v in file.labels.items()},
     }
 
 
 def _in_words(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
     """Return the facts in words, for people."""
     game, reward = problem.game, facts["reward"]
+    more = {"rewards": ", ".join(facts["rewards"])} if len(facts["rewards"]) > 1 else {}
+    if facts["labels"]:
+        marked = (f"{name} ({count:,})" for name, count in facts["labels"].items())
+        more["labels"] = f"{', '.join(marked)} of the states"
     return {
         "states": f"{game.n_states:,} ({facts['start_states']} at the start, "
         f"{facts['reachable_states']:,} reachable)",
@@ -83,9 +100,10 @@ def _in_words(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
         + ("rational" if facts["rational"] else "floating point"),
         "influence": f"leader {facts['leader_influence']:.4g}, "
         f"follower {facts['follower_influence']:.4g} (of at most 2)",
-        "reward": "none"
+        "reward": ("none is chosen" if more.get("rewards") else "none")
         if reward is None
         else f"shape {tuple(reward['shape'])}, from {reward['least']:g} to {reward['largest']:g}",
+        **more,
         "fingerprint": game.fingerprint[:16],
     }
 
@@ -99,6 +117,8 @@ def export(
     mps: Annotated[bool, typer.Option("--mps", help="In the MPS format.")] = False,
     seed: GameSeed = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -109,7 +129,7 @@ def export(
     forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
-    problem = library.read_model(file, discount=discount, game_seed=seed)
+    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
     program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
         if target is None or out is not None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iirl_opt.errors import MissingExtra
 
+if TYPE_CHECKING:
+    from iirl_opt.library import ModelProblem
+
 __all__ = [
+    "Constants",
     "Discount",
     "File",
     "GameSeed",
@@ -20,18 +24,34 @@ __all__ = [
     "Out",
     "Picture",
     "Resume",
+    "RewardName",
     "Seed",
     "check_picture",
+    "constants_of",
+    "read_problem",
 ]
 
 PICTURES = (".png", ".pdf", ".svg")
 
 File = Annotated[
-    str, typer.Argument(help="A model file, a .dpomdp file, or the name of a shipped model.")
+    str,
+    typer.Argument(
+        help="A model file, a game of any other kind that is read (`convert` lists them), or the "
+        "name of a shipped model."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Discount = Annotated[
     str | None, typer.Option(help="Discount in place of the file's own, such as 0.95 or 19/20.")
+]
+Constants = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--const", metavar="NAME=VALUE", help="Value of a constant of the file; may be repeated."
+    ),
+]
+RewardName = Annotated[
+    str | None, typer.Option("--reward", help="Which reward, of a file that has several.")
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed in place of the file's own.")]
 GameSeed = Annotated[
@@ -69,3 +89,38 @@ def check_picture(path: Path | None) -> None:
         raise typer.BadParameter(f"--plot is {str(path)!r}, in no folder that there is")
     if find_spec("matplotlib") is None:
         raise MissingExtra("--plot", "plot")
+
+
+def read_problem(
+    file: str,
+    *,
+    discount: str | None = None,
+    const: list[str] | None = None,
+    reward: str | None = None,
+    seed: int | None = None,
+) -> ModelProblem:
+    """Return the problem of a file, as the options of a command change it."""
+    from iirl_opt import library
+
+    return library.read_model(
+        file, discount=discount, game_seed=seed, constants=constants_of(const), reward=reward
+    )
+
+
+def constants_of(given: list[str] | None) -> dict[str, str]:
+    """Return the constants that ``--const NAME=VALUE`` gives, by name.
+
+    Raises
+    ------
+    BadParameter
+        One has no name or no value, or is given twice.
+    """
+    constants: dict[str, str] = {}
+    for text in given or ():
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not name or not value:
+            raise typer.BadParameter(f"--const is {text!r}; allowed NAME=VALUE")
+        if name in constants:
+            raise typer.BadParameter(f"--const gives {name!r} twice")
+        constants[name] = value
+    return constants

@@ -11,7 +11,16 @@ import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED, NO_ANSWER, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
-from iirl_opt.cli.options import Discount, File, GameSeed, Json, Out
+from iirl_opt.cli.options import (
+    Constants,
+    Discount,
+    File,
+    GameSeed,
+    Json,
+    Out,
+    RewardName,
+    read_problem,
+)
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import NotCertified
 
@@ -22,6 +31,8 @@ def verify(
     file: File,
     seed: GameSeed = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -30,7 +41,7 @@ def verify(
     from iirl_opt.certificate import certify
     from iirl_opt.verification import Verdict
 
-    problem = library.read_model(file, discount=discount, game_seed=seed)
+    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
     answer = library.verify(problem)
     report = answer.found
     certificate, missing = None, ""
@@ -74,6 +85,8 @@ def recheck(
     ] = None,
     seed: GameSeed = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -90,7 +103,7 @@ def recheck(
     if own is not None:
         from iirl_opt import library
 
-        problem = library.read_model(own, discount=discount, game_seed=seed)
+        problem = read_problem(own, discount=discount, const=const, reward=reward, seed=seed)
         differences = library.match(certificate, problem).differences
     game = certificate.instance
     discounted = float(game.discount)

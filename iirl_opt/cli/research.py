@@ -9,7 +9,17 @@ import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
-from iirl_opt.cli.options import File, Jobs, Json, Out, Resume
+from iirl_opt.cli.options import (
+    Constants,
+    Discount,
+    File,
+    Jobs,
+    Json,
+    Out,
+    Resume,
+    RewardName,
+    constants_of,
+)
 from iirl_opt.cli.printing import Printer
 from iirl_opt.cli.sweeps import SweepRun
 
@@ -120,6 +130,9 @@ def compare(
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     resume: Resume = False,
+    discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -129,8 +142,16 @@ def compare(
     from iirl_opt.experiments.learning import FIGURE_3
 
     path = library.find_model(file)
-    problem = library.read_model(path)
-    cells = compare_cells(str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed)
+    asked: dict[str, Any] = {
+        "discount": discount,
+        "constants": constants_of(const),
+        "reward": reward,
+    }
+    problem = library.read_model(path, **asked)
+    problem.need_truth()
+    cells = compare_cells(
+        str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed, asked=asked
+    )
     printer = Printer(as_json, out)
     sweep = SweepRun(printer, "compare", f"compare-{path.stem}", len(cells))
     found = sweep.run(lambda **how: compare_runs(cells, **how), jobs=jobs, resume=resume)

@@ -10,7 +10,16 @@ import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
-from iirl_opt.cli.options import Discount, File, Json, Out, Seed
+from iirl_opt.cli.options import (
+    Constants,
+    Discount,
+    File,
+    Json,
+    Out,
+    RewardName,
+    Seed,
+    read_problem,
+)
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import FileProblem, Interrupted
 
@@ -21,13 +30,15 @@ def solve(
     file: File,
     seed: Seed = None,
     discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Answer the question of any model file, with its evidence."""
     from iirl_opt import library
 
-    problem = library.read_model(file, discount=discount)
+    problem = read_problem(file, discount=discount, const=const, reward=reward)
     complete = True
     try:
         answer = library.answer(problem, seed=seed)
@@ -57,8 +68,13 @@ def solve(
 
 
 def check(
-    paths: Annotated[list[str], typer.Argument(help="Model files, folders of them, or names.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Model files, folders of them, names, or games.")
+    ],
     seed: Seed = None,
+    discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -69,9 +85,10 @@ def check(
     printer = Printer(as_json, out)
     report: list[dict[str, Any]] = []
     for file in files:
-        problem = library.read_model(file)
+        problem = read_problem(str(file), discount=discount, const=const, reward=reward)
         quantities = library.answer(problem, seed=seed).quantities
-        findings = library.check(problem.expect, quantities, file)
+        expected = problem.expect if problem.as_stated else []
+        findings = library.check(expected, quantities, file)
         report += [{"file": str(file), **asdict(finding)} for finding in findings]
         failed = [finding for finding in findings if not finding.met]
         mark = "NOT MET" if failed else "ok"

@@ -5,7 +5,7 @@ A cell is one run of one learner, computed as in Figure 3; the follower is that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,9 +19,19 @@ __all__ = ["compare_cells", "compare_runs"]
 
 
 def compare_cells(
-    file: str, learners: Sequence[str], *, episodes: int, runs: int, seed: int
+    file: str,
+    learners: Sequence[str],
+    *,
+    episodes: int,
+    runs: int,
+    seed: int,
+    asked: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """Return the cells that compare learners on a model file: runs differ in the first commitment.
+    """Return the cells that compare learners on a file: runs differ in the first commitment.
+
+    Parameters
+    ----------
+    asked : arguments of `read_model` for the file; those that ask for nothing change nothing.
 
     Raises
     ------
@@ -30,8 +40,10 @@ def compare_cells(
     """
     for name in learners:
         check_learner(name)
+    more = {name: value for name, value in (asked or {}).items() if value}
+    more = {"asked": more} if more else {}
     return [
-        Cell("compare", file, name, 0, {"run": seed + run, "episodes": episodes})
+        Cell("compare", file, name, 0, {"run": seed + run, "episodes": episodes, **more})
         for run in range(runs)
         for name in learners
     ]

@@ -11,6 +11,7 @@ environment, on Maze-Maker and on random games. The active learner is ours.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -74,15 +75,15 @@ def _met(cell: Cell) -> tuple[TwoAgentMDP, Array, Follower]:
     if cell.game in GAMES:
         seed = int(cell.parameters.get("run", cell.seed))
         return *game_of(cell), OptimalFollower(cell.parameters.get("ties", "first"), seed)
-    problem = _read(cell.game)
+    problem = _read(cell.game, json.dumps(cell.parameters.get("asked", {})))
     return problem.game, problem.need_truth(), problem.follower or OptimalFollower("first")
 
 
 @lru_cache(maxsize=1)
-def _read(file: str) -> ModelProblem:
+def _read(file: str, asked: str) -> ModelProblem:
     from iirl_opt.library import read_model
 
-    return read_model(file)
+    return read_model(file, **json.loads(asked))
 
 
 def _cells_of_figure_3(scale: str, seed: int) -> list[Cell]:

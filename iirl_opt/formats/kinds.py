@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import MAPPING, PATH, checked, optional
+from iirl_opt.checks import MAPPING, PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.files import GZIP, first_bytes
+from iirl_opt.files import GZIP, UTF_16, first_bytes
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -54,6 +54,11 @@ class FileKind:
     takes: tuple[str, ...] = ("discount",)
     elsewhere: str = ""
     binary: bool = False
+
+    def stem(self, path: Path) -> str:
+        """Return the name of a file without the suffix of its kind."""
+        ends = (end for end in self.suffixes if path.name.lower().endswith(end))
+        return path.name[: -max(map(len, ends), default=0) or None]
 
     def looks_like(self, head: bytes) -> bool:
         """Return whether the first bytes of a file are those of this kind."""
@@ -98,7 +103,7 @@ KINDS: tuple[FileKind, ...] = (
 )
 
 
-@checked(path=PATH, constants=optional(MAPPING))
+@checked(path=PATH, constants=MAPPING)
 def read_file(
     path: str | Path, *, discount: Any = None, constants: Mapping[str, Any] | None = None
 ) -> ImportedGame:
@@ -215,8 +220,10 @@ def kind_of(path: str | Path) -> FileKind:
         raise FileProblem(path, _misnamed(other, path))
     if not named:
         raise FileProblem(path, f"is of no known kind; allowed {_suffixes('reader')}")
-    if b"\0" in head and not named[0].binary and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileProblem(path, f"is no text; allowed {named[0].title} ({named[0].suffixes[0]})")
+    if b"\0" in head and not named[0].binary and not head.startswith(UTF_16):
+        raise FileProblem(
+            path, f"is no UTF-8 text, but binary; allowed {named[0].title} ({named[0].suffixes[0]})"
+        )
     return named[0]
 
 

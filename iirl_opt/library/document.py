@@ -108,11 +108,13 @@ def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document
     """
     kind = document_of(questions)
     try:
-        tables = tomllib.loads(read_text(path, MOST_BYTES), parse_float=Decimal)
-    except tomllib.TOMLDecodeError as problem:
-        raise _syntax(path, str(problem)) from None
+        text = read_text(path, MOST_BYTES)
     except UnicodeDecodeError as problem:
         raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
+    try:
+        tables = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as problem:
+        raise _syntax(path, str(problem)) from None
     except RecursionError:
         raise FileProblem(path, "is nested too deeply") from None
     except (ValueError, ArithmeticError):  # of an integer, or of a Decimal

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, InvalidValue, UnknownLabel
-from iirl_opt.formats.dpomdp.problem import DecPOMDP, read_dpomdp
+from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.formats.kinds import read_file
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game
@@ -32,9 +34,30 @@ from iirl_opt.verification.environment import Environment
 from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.strict import strict_environment
 
-__all__ = ["GameOfFile", "read_game"]
+__all__ = ["GameOfFile", "Reading", "read_game", "read_imported"]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is asked of a file of another kind, in place of what it says itself.
+
+    Attributes
+    ----------
+    discount : in place of its own.
+    constants : the values of its constants, by name, as it would write them.
+    reward : which of its rewards, by name; its only one if that is None.
+    """
+
+    discount: Any = None
+    constants: Mapping[str, str] = field(default_factory=dict)
+    reward: str | None = None
+
+    @property
+    def as_stated(self) -> bool:
+        """Whether nothing is asked."""
+        return self.discount is None and not self.constants and self.reward is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +67,27 @@ class GameOfFile:
     game: TwoAgentMDP
     reward: Array | None = None
     grid: GridGame | None = None
-    decpomdp: DecPOMDP | None = None
+    imported: ImportedGame | None = None
     environment: Environment | None = None
 
 
-def read_game(path: Path, table: GameTable, discount: Any) -> GameOfFile:
+def read_imported(path: Path, asked: Reading) -> GameOfFile:
+    """Return the game of a file of another kind, with the reward that is asked for.
+
+    Where the file has several and none is asked for, there is none: not every question needs one.
+    """
+    found = read_file(path, discount=asked.discount, constants=asked.constants)
+    try:
+        several = asked.reward is None and len(found.rewards) != 1
+        reward = None if several else found.reward(asked.reward)
+    except UnknownLabel as problem:
+        raise FileProblem(path, str(problem), key="reward") from None
+    return GameOfFile(found.game, reward, imported=found)
+
+
+def read_game(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
     """Return the game of a model file from whichever source it names."""
-    gamma = table.discount if discount is None else discount
+    gamma = table.discount if asked.discount is None else asked.discount
     source = next(name for name in SOURCES if getattr(table, name) is not None)
     own = {
         "states": ("transitions", "kernel", "environment"),
@@ -61,24 +98,34 @@ def read_game(path: Path, table: GameTable, discount: Any) -> GameOfFile:
     for key, sources in own.items():
         if getattr(table, key) is not None and source not in sources:
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
+    constants = {name: _as_text(value) for name, value in table.constants.items()}
+    asked = Reading(gamma, constants | dict(asked.constants), asked.reward or table.reward)
+    for key, given in (("constants", asked.constants), ("reward", asked.reward)):
+        if given and source != "file":
+            raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
     if gamma is None and source in ("transitions", "kernel", "grid", "environment"):
         raise FileProblem(path, "is missing", key="game.discount")
     try:
-        return _from_source(path, table, source, gamma)
+        return _from_source(path, table, asked)
     except (InvalidValue, UnknownLabel) as problem:
         raise FileProblem(path, str(problem), key=f"game.{source}") from problem
 
 
-def _from_source(path: Path, table: GameTable, source: str, gamma: Any) -> GameOfFile:
+def _as_text(value: bool | int | float | str) -> str:
+    """Return the value of a constant as files write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _from_source(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
+    gamma = asked.discount
     given = {} if gamma is None else {"discount": gamma}
     if table.file is not None:
         inside = (path.parent / table.file).resolve()
         if not inside.is_relative_to(path.parent.resolve()):
             raise FileProblem(path, f"{table.file!r} leaves the model's folder", key="game.file")
-        if inside.suffix != ".dpomdp" or not inside.is_file():
-            raise FileProblem(path, f"{table.file!r} is no .dpomdp file here", key="game.file")
-        file = read_dpomdp(inside, gamma)
-        return GameOfFile(file.game, file.reward(), decpomdp=file)
+        if not inside.is_file():
+            raise FileProblem(path, f"{table.file!r} is no file here", key="game.file")
+        return read_imported(inside, asked)
     if table.grid is not None:
         g = table.grid
         grid = grid_game(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.protocols import Follower
 from iirl_opt.formats.dpomdp.problem import DecPOMDP
+from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.library.entries import by_state, find_label
@@ -50,7 +51,8 @@ class ModelProblem:
     trajectories : episodes that were seen step by step.
     rows : the user's own rows.
     expect : the expected quantities.
-    decpomdp : the ``.dpomdp`` file behind the game, whose convention its values are reported in.
+    imported : what the file behind the game holds besides, if it is of another kind than this one:
+        its rewards by name, its labels; values are reported in its convention.
     environment : the test that the game is, of a verification problem.
     follower_reward : what the follower maximises where it is not the true reward, or None.
     partner : the follower as the file has it, for what a leader knows of it; None if optimal.
@@ -71,19 +73,29 @@ class ModelProblem:
     trajectories: tuple[Trajectory, ...] = ()
     rows: tuple[UserRow, ...] = ()
     expect: tuple[ExpectTable, ...] = ()
-    decpomdp: DecPOMDP | None = None
+    imported: ImportedGame | None = None
     environment: Environment | None = None
     follower_reward: Array | None = None
     partner: FollowerTable | None = None
     prior: PriorTable | None = None
     as_stated: bool = True
 
+    @property
+    def counts_otherwise(self) -> bool:
+        """Whether the file behind the game has a convention of its own for values."""
+        return isinstance(self.imported, DecPOMDP)
+
     def reported(self, values: Array) -> Array:
         """Return values (S,) in the convention of the file behind the game."""
-        return values if self.decpomdp is None else self.decpomdp.file_values(values)
+        file = self.imported
+        return file.file_values(values) if isinstance(file, DecPOMDP) else values
 
     def need_truth(self) -> Array:
         """Return the true reward, or say that the file lacks it."""
+        if self.truth is None and self.imported is not None and self.imported.rewards:
+            known = ", ".join(map(repr, self.imported.rewards))
+            problem = f"is not chosen; allowed one of {known} (reward=, --reward)"
+            raise FileProblem(self.path, problem, key="reward")
         if self.truth is None:
             raise FileProblem(self.path, "is missing: this question needs it", key="reward")
         return self.truth

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import PATH, SEED, checked
+from iirl_opt.checks import MAPPING, PATH, SEED, TEXT, checked
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.optimal import OptimalFollower
-from iirl_opt.formats.dpomdp.problem import read_dpomdp
+from iirl_opt.formats.kinds import kind_of
 from iirl_opt.library.document import Document, document_schema, read_document
 from iirl_opt.library.entries import read_policy, read_reward
 from iirl_opt.library.families import catalogue
 from iirl_opt.library.followers import read_follower, unknown_number
-from iirl_opt.library.games import read_game
+from iirl_opt.library.games import Reading, read_game, read_imported
 from iirl_opt.library.observations import read_observation, read_trajectory
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.rows import read_row
@@ -23,15 +24,24 @@ from iirl_opt.library.shipped import find_model
 __all__ = ["model_schema", "read_model"]
 
 
-@checked(name=PATH, game_seed=SEED)
+@checked(name=PATH, game_seed=SEED, constants=MAPPING, reward=TEXT)
 def read_model(
-    name: str | Path, *, discount: Any = None, game_seed: int | None = None
+    name: str | Path,
+    *,
+    discount: Any = None,
+    game_seed: int | None = None,
+    constants: Mapping[str, Any] | None = None,
+    reward: str | None = None,
 ) -> ModelProblem:
-    """Read a model file, a ``.dpomdp`` file, or a shipped model by its name.
+    """Read a model file, a shipped model by its name, or any file that `formats.read_file` reads.
+
+    A file that has a game and no question is asked what a leader learns of its reward.
 
     Parameters
     ----------
     discount, game_seed : in place of the file's own discount, and of the seed of its random game.
+    constants : values of the constants of a file of another kind, by name.
+    reward : which reward of a file of another kind that has several, by its name.
 
     Raises
     ------
@@ -45,11 +55,13 @@ def read_model(
     TwoAgentMDP(3 states, 2×2 actions, discount=0.5, 20 transitions, rational)
     """
     path = find_model(name)
-    if path.suffix == ".dpomdp":
-        return _from_dpomdp(path, discount)
+    values = {each: str(value) for each, value in (constants or {}).items()}
+    asked = Reading(discount, values, reward)
+    if kind_of(path).name != "model":
+        return _of_a_game(path, asked)
     document = read_document(path, catalogue.FAMILIES)
     _refuse_foreign_tables(path, document)
-    problem = _from_document(path, document, discount, game_seed)
+    problem = _from_document(path, document, asked, game_seed)
     problem.question.check(problem)
     return problem
 
@@ -63,31 +75,34 @@ def model_schema() -> dict[str, Any]:
     return document_schema(catalogue.FAMILIES)
 
 
-def _from_dpomdp(path: Path, discount: Any) -> ModelProblem:
-    """Return the learning problem of a ``.dpomdp`` file, whose reward is hidden."""
-    file = read_dpomdp(path, discount)
+def _of_a_game(path: Path, asked: Reading) -> ModelProblem:
+    """Return the learning problem of a file that holds a game, whose reward is hidden."""
+    made = read_imported(path, asked)
+    whose = "the file's own reward, hidden from the leader"
     return ModelProblem(
         path=path,
-        title=path.stem,
-        source="the file's own reward, hidden from the leader",
-        game=file.game,
-        truth=file.reward(),
+        title=kind_of(path).stem(path),
+        source=whose if made.reward is not None else "a game, of which no reward is chosen",
+        game=made.game,
+        truth=made.reward,
         follower=OptimalFollower(),
         question=catalogue.OF_A_GAME(),
-        decpomdp=file,
-        as_stated=discount is None,
+        imported=made.imported,
+        as_stated=asked.as_stated,
     )
 
 
 def _from_document(
-    path: Path, document: Document, discount: Any, game_seed: int | None
+    path: Path, document: Document, asked: Reading, game_seed: int | None
 ) -> ModelProblem:
     """Return what the tables of a file mean."""
     if game_seed is not None and isinstance(document.game.generator, RandomGameTable):
         document.game.generator.seed = game_seed
-    made = read_game(path, document.game, discount)
+    made = read_game(path, document.game, asked)
     game, truth = made.game, made.reward
     if document.reward is not None:
+        if asked.reward is not None or document.game.reward is not None:
+            raise FileProblem(path, "has no meaning beside [reward]", key="game.reward")
         truth = read_reward(path, document.reward, game, "reward")
     theirs = document.follower_reward
     follower = read_follower(path, document.follower)
@@ -117,14 +132,14 @@ def _from_document(
             for i, table in enumerate(document.constraint)
         ),
         expect=tuple(document.expect),
-        decpomdp=made.decpomdp if document.reward is None else None,
+        imported=made.imported if document.reward is None else None,
         environment=made.environment,
         follower_reward=None
         if theirs is None
         else read_reward(path, theirs, game, "follower_reward"),
         partner=document.follower,
         prior=document.prior,
-        as_stated=discount is None and game_seed is None,
+        as_stated=asked.as_stated and game_seed is None,
     )
 
 

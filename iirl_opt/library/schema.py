@@ -140,6 +140,8 @@ class GameTable(Table):
     generator: RandomGameTable | MazeMakerTable | IntroductoryGameTable | None = None
     environment: EnvironmentTable | None = None
     file: str | None = None
+    constants: dict[str, bool | int | float | str] = {}
+    reward: str | None = None
 
 
 SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")

@@ -37,4 +37,11 @@ def find_model(name: str | Path) -> Path:
             return matches[0]
         known = ", ".join(sorted(file.stem for file in folder.glob("**/*.toml")))
         raise FileProblem(path, f"is neither a file nor a shipped model (shipped: {known})")
-    raise FileProblem(path, "is a folder" if path.is_dir() else "no such file")
+    raise FileProblem(path, _what_it_is(path))
+
+
+def _what_it_is(path: Path) -> str:
+    """Say why there is no file to read at a path."""
+    if path.is_dir():
+        return "is a folder"
+    return "is no ordinary file" if path.exists() else "no such file"

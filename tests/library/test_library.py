@@ -159,7 +159,7 @@ def test_a_reference_may_not_leave_the_folder(tmp_path: Path) -> None:
     head = 'version = 1\ntitle = "t"\nsource = "s"\n[question]\nfamily = "learning"\n'
     with pytest.raises(FileProblem, match=r"game\.file.*leaves the model's folder"):
         read_model(write(inner, head + '[game]\nfile = "../secret.dpomdp"\n'))
-    with pytest.raises(FileProblem, match=r"game\.file.*no \.dpomdp file"):
+    with pytest.raises(FileProblem, match=r"game\.file.*no file here"):
         read_model(write(inner, head + '[game]\nfile = "nothing.dpomdp"\n'))
 
 

@@ -190,7 +190,7 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
 def _committed(problem: ModelProblem, plan: Commitment) -> ModelAnswer:
     """Return what there is to say of a commitment."""
     quantities = _values(problem, plan.values)
-    if plan.bound is not None and problem.decpomdp is None:
+    if plan.bound is not None and not problem.counts_otherwise:
         quantities |= {"bound": plan.bound, "gap": plan.bound - plan.value}
     evidence = {
         "policy": plan.policy.tolist(),
