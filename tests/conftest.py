@@ -9,18 +9,15 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import pytest  # noqa: E402
-from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+import iirl_opt.testing  # noqa: E402, F401
 
 pytest_plugins = ["cost"]
 
-settings.register_profile(
-    "quick",
-    max_examples=15,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("deep", max_examples=1000, deadline=None)
+shipped = settings.get_profile("iirl_opt")
+settings.register_profile("quick", shipped, max_examples=15, derandomize=True)
+settings.register_profile("deep", shipped, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # What samples with compiled code.

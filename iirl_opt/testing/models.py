@@ -119,12 +119,13 @@ def _models(
     def models(shape: tuple[int, ...]) -> st.SearchStrategy[T]:
         n_states = shape[0]
         starts: dict[Start, st.SearchStrategy[Any]] = {
-            "any": distributions((1,), n_states, 1, most).map(np.ravel),
-            "first": st.just(np.eye(1, n_states, dtype=np.int64)[0]),
+            "any": distributions((1,), n_states, 1, most).map(lambda rows: rows[0].tolist()),
+            "first": st.just(np.eye(1, n_states, dtype=np.int64)[0].tolist()),
             "uniform": st.just("uniform"),
         }
+        kernel = distributions(shape, n_states, 1, most).map(np.ndarray.tolist)
         # Made by `builds`, an instance is reported as the call that makes it.
-        return st.builds(kind, distributions(shape, n_states, 1, most), known, starts[start])
+        return st.builds(kind, kernel, known, starts[start])
 
     return models
 

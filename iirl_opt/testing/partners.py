@@ -104,10 +104,12 @@ def observations(
     rules = _tie_rules(list(each(one_of(*TIES), 1)("ties", ties)))
     truths = rewards(game) if reward is None else st.just(check_reward(game, reward))
 
-    def observed(pi1: Array, rule: tuple[Ties, int | None], truth: Array) -> Observation:
+    @st.composite  # and so reported as the record that it is, not as a call of this function
+    def observed(draw: st.DrawFn) -> Observation:
+        pi1, rule, truth = draw(commitments), draw(rules), draw(truths)
         return observe(game, pi1, OptimalFollower(*rule).respond(game, truth, pi1))
 
-    return st.builds(observed, commitments, rules, truths)
+    return observed()
 
 
 def trajectories(
