@@ -43,6 +43,7 @@ def made(what):
         "model": lambda: iirl.read_model("puterman-3-1-1"),
         "learning model": lambda: iirl.read_model("two-rooms"),
         "decpomdp": lambda: iirl.formats.read_dpomdp(MODELS / "learning" / "bridge.dpomdp"),
+        "environment": lambda: iirl.formats.to_gymnasium(GAME, R, leader=PI1),
         "imported": lambda: iirl.formats.ImportedGame(GAME, {"r": R}),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
@@ -594,7 +595,7 @@ NOT_WALKED = {
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
-    r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|ImportedGame|"
+    r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
@@ -610,6 +611,7 @@ NOT_WALKED = {
     r"(legend_below|panels|plot_\w+|save)": "draws what the library returns",
     r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",
     r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
+    r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",
     r"ContradictionWarning": "a warning",
 }
 
@@ -637,6 +639,12 @@ FILES = {
     "read_npz": lambda: dict(path=made("folder") / "game.npz", discount=0.5),
     "write_file": lambda: dict(problem=made("imported"), path=made("folder") / "w.npz"),
     "write_npz": lambda: dict(problem=made("imported"), path=made("folder") / "w.npz"),
+    "Doors": lambda: dict(doors={"gate": (0, 1)}, reward=0, at_once=1),
+    "Setting": lambda: dict(argument="is_slippery"),
+    "StartChoice": lambda: dict(states=[0]),
+    "TableChoice": lambda: dict(environments={}),
+    "from_gymnasium": lambda: dict(env=made("environment"), discount="1/2"),
+    "to_gymnasium": lambda: dict(game=GAME, reward=R, leader=PI1),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
 }
 

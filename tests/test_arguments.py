@@ -63,6 +63,11 @@ MEANINGS = {
     r"(TwoAgent)?MDP\.\w*fallback": {"zero", "bool", "None"},  # labels: True is 1
     r"(TwoAgent)?MDP\.(discount|start)": {"zero", "None"},
     r"(from_\w+|read_\w+|MDP\.discounted)\.(discount|start)": {"zero", "None"},
+    r"Doors\.reward": {"negative", "negative float", "zero", "2.5"},
+    r"Setting\.values": {"5-d"},  # the environment's own affair
+    r"StartChoice\.states": {  # labels
+        *("an entry inf", "an entry -inf", "complex array", "text array", "an object")
+    },
     r"(grid_game|maze_maker)\.(discount|slip)": {"zero", "bool"},
     r"random_game\.(discount|\w+_influence)": {"zero", "bool", "None"},
     r"(cone_halfspaces|class_inclusion)\.tan": {"zero", "bool", "2.5", "None"},

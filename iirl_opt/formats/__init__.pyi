@@ -2,6 +2,23 @@ from .dpomdp.problem import (
     DecPOMDP as DecPOMDP,
     read_dpomdp as read_dpomdp,
 )
+from .gymnasium.outcomes import (
+    Outcomes as Outcomes,
+)
+from .gymnasium.playing import (
+    to_gymnasium as to_gymnasium,
+)
+from .gymnasium.reading import (
+    GymnasiumGame as GymnasiumGame,
+    from_gymnasium as from_gymnasium,
+)
+from .gymnasium.splits import (
+    Doors as Doors,
+    Setting as Setting,
+    Split as Split,
+    StartChoice as StartChoice,
+    TableChoice as TableChoice,
+)
 from .imported import (
     ImportedGame as ImportedGame,
 )
@@ -19,11 +36,20 @@ from .saved import (
 __all__ = [
     "KINDS",
     "DecPOMDP",
+    "Doors",
     "FileKind",
+    "GymnasiumGame",
     "ImportedGame",
+    "Outcomes",
+    "Setting",
+    "Split",
+    "StartChoice",
+    "TableChoice",
+    "from_gymnasium",
     "read_dpomdp",
     "read_file",
     "read_npz",
+    "to_gymnasium",
     "write_file",
     "write_npz",
 ]

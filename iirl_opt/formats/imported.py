@@ -131,4 +131,4 @@ class ImportedGame:
         for what in ("rewards", "labels"):
             names = ", ".join(getattr(self, what))
             parts += [f"{what}: {names}"] if names else []
-        return f"ImportedGame({'; '.join(parts)})"
+        return f"{type(self).__name__}({'; '.join(parts)})"

@@ -1,0 +1,313 @@
+"""How a problem of one agent becomes one of two: what the leader sets.
+
+A Gymnasium environment has one agent, who becomes the follower. A *split* says what the leader
+does, and rewrites the table's outcomes for each action a of the leader's, state by state:
+
+* `TableChoice`: a chooses among environments of the same states and actions, ``P(·|s, a, b) =
+  P_a(·|s, b)`` and ``r(s, a, b) = r_a(s, b)``;
+* `Setting`: the same for the values of an argument of the environment's own, as ``is_slippery``:
+  the leader decides in every state whether the ice is slippery there;
+* `Doors`: a is the set of doors that stand open. A door stands between two cells; an outcome that
+  moves the follower from the one to the other while it is shut becomes one that stays, earns the
+  reward of the split and ends nothing;
+* `StartChoice`: play starts in one more state, in which a is the state of the table where the
+  follower begins. That step earns nothing and is discounted as every other; afterwards the leader
+  has no say, and her actions all do the same.
+
+A split of your own is any object with a method ``rewrite(outcomes, env)`` that returns `Outcomes`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from iirl_opt.checks import MAPPING, TEXT, checked, each, optional, refuse, whole
+from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
+from iirl_opt.exact.numbers import EXACT
+from iirl_opt.formats.gymnasium.outcomes import Outcomes, read_outcomes
+from iirl_opt.game.labels import Labels
+
+__all__ = ["Doors", "Setting", "Split", "StartChoice", "TableChoice"]
+
+MOST_ACTIONS = 4096
+
+
+def _anything(name: str, value: Any) -> Any:
+    """Return a value whose meaning is the environment's affair."""
+    return value
+
+
+def _label(name: str, value: Any) -> Any:
+    """Return what can be the name of a state."""
+    if not isinstance(value, Hashable) or value != value:
+        raise refuse(name, value, "a label, which can be hashed")
+    return value
+
+
+@runtime_checkable
+class Split(Protocol):
+    """What the leader does in a problem of one agent."""
+
+    def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
+        """Return outcomes for each pair of actions, of those of the follower alone."""
+        ...
+
+
+@checked(environments=MAPPING)
+@dataclass(frozen=True)
+class TableChoice:
+    """The leader chooses, state by state, the environment whose table says what happens.
+
+    Parameters
+    ----------
+    environments : an environment for each action of the leader's; all have the states and the
+        actions of the one that is read, whose names and start they share.
+
+    **Cost** one reading an environment.
+    """
+
+    environments: Mapping[Hashable, Any]
+
+    def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
+        """Return the outcomes of all tables side by side.
+
+        Raises
+        ------
+        InvalidArgument
+            There is no environment; one has no table, or other states or actions.
+        InvalidGame
+            A table is malformed.
+        """
+        if not self.environments:
+            raise InvalidArgument("environments", "are none", "one for each action of the leader")
+        names = outcomes.states, outcomes.follower_actions
+        parts = {label: read_outcomes(e, *names) for label, e in self.environments.items()}
+        return _side_by_side(outcomes, parts)
+
+
+@checked(argument=TEXT, values=each(_anything, 1), names=optional(each(_label)))
+@dataclass(frozen=True)
+class Setting:
+    """The leader sets an argument of the environment, state by state.
+
+    Parameters
+    ----------
+    argument : of the environment's own, as ``is_slippery`` of FrozenLake and CliffWalking, or
+        ``is_rainy`` of Taxi.
+    values : what it may be set to.
+    names : of the leader's actions; ``argument=value`` by default.
+
+    **Cost** one making of the environment and one reading a value.
+
+    Examples
+    --------
+    >>> Setting("is_slippery", names=("sand", "leave")).values
+    (False, True)
+    """
+
+    argument: str
+    values: Sequence[Any] = (False, True)
+    names: Sequence[Hashable] | None = None
+
+    def __post_init__(self) -> None:
+        if self.names is not None and len(self.names) != len(self.values):
+            problem, allowed = f"are {len(self.names)}", f"{len(self.values)}, as the values"
+            raise InvalidArgument("names", problem, allowed, self.names)
+
+    def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
+        """Return the outcomes of the environment under each value, side by side.
+
+        Raises
+        ------
+        InvalidArgument
+            The environment does not say how it was made, or has no such argument.
+        """
+        spec = getattr(env, "spec", None)
+        if spec is None:
+            allowed = "one from gymnasium.make, or the leader's tables by TableChoice({...})"
+            raise InvalidArgument("env", "does not say how it was made", allowed, env)
+        names = self.names or tuple(f"{self.argument}={value}" for value in self.values)
+        quiet = {"render_mode": None} if "render_mode" in spec.kwargs else {}
+        made = {}
+        for name, value in zip(names, self.values, strict=True):
+            try:
+                made[name] = spec.make(**quiet, **{self.argument: value})
+            except (TypeError, ValueError, KeyError, AssertionError) as problem:
+                said = f"is refused by {spec.id} ({problem})"
+                allowed = "an argument of the environment, and a value of it"
+                raise InvalidArgument(f"{self.argument}={value!r}", said, allowed, value) from None
+        try:
+            return TableChoice(made).rewrite(outcomes, env)
+        finally:
+            for other in made.values():
+                other.close()
+
+
+@checked(doors=MAPPING, reward=EXACT, at_once=optional(whole(0)))
+@dataclass(frozen=True)
+class Doors:
+    """The leader opens doors between cells, and leaves the others shut.
+
+    Parameters
+    ----------
+    doors : two cells for each door by name, as ``{"gate": ((0, 0), (0, 1))}``. A cell is
+        ``(row, column)`` in FrozenLake, CliffWalking and Taxi, and a state elsewhere; a cell of
+        Taxi's is the same door for every passenger.
+    reward : what it earns to run into a shut door, as running into a wall does: 0 in FrozenLake,
+        -1 in CliffWalking and Taxi.
+    at_once : how many doors may be open at a time; None for any number.
+
+    The leader's actions are called after the doors that are open, as ``gate`` and ``gate, hatch``,
+    and ``shut`` where none is. Doors stop moves in both directions, and moves that the follower
+    slipped into, too; a fall that the table sends elsewhere, as CliffWalking's cliff does to the
+    start, is a move to where it leads.
+
+    **Cost** arithmetic: a copy of the outcomes for each action of the leader's.
+
+    Examples
+    --------
+    >>> Doors({"gate": ((0, 0), (0, 1)), "hatch": ((0, 0), (1, 0))}, reward=0).at_once
+    1
+    """
+
+    doors: Mapping[str, tuple[Hashable, Hashable]]
+    reward: Any
+    at_once: int | None = 1
+
+    def _open_sets(self) -> tuple[tuple[str, ...], ...]:
+        """Return the sets of doors that may stand open, one for each action of the leader's."""
+        most = len(self.doors) if self.at_once is None else min(self.at_once, len(self.doors))
+        sets: list[tuple[str, ...]] = []
+        for size in range(most + 1):
+            for chosen in combinations(self.doors, size):
+                sets.append(chosen)
+                if len(sets) > MOST_ACTIONS:
+                    problem = f"give the leader more than {MOST_ACTIONS} actions"
+                    raise InvalidArgument("doors", problem, "fewer at once (at_once=)", self.doors)
+        return tuple(sets)
+
+    def _actions(self) -> tuple[str, ...]:
+        """Return what the leader's actions are called."""
+        return tuple(", ".join(map(str, chosen)) or "shut" for chosen in self._open_sets())
+
+    def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
+        """Return the outcomes under each set of open doors.
+
+        Raises
+        ------
+        InvalidArgument
+            A door is no pair of cells, or nobody ever passes it.
+        UnknownLabel
+            A cell that the environment does not have.
+        """
+        passes = {name: self._passing(name, pair, outcomes) for name, pair in self.doors.items()}
+        parts = {}
+        for label, chosen in zip(self._actions(), self._open_sets(), strict=True):
+            stopped = np.zeros(outcomes.state.size, dtype=bool)
+            for name, passing in passes.items():
+                if name not in chosen:
+                    stopped |= passing
+            reward = outcomes.reward.copy()
+            reward[stopped] = Fraction(self.reward)
+            parts[label] = dataclasses.replace(
+                outcomes,
+                successor=np.where(stopped, outcomes.state, outcomes.successor),
+                reward=reward,
+                ended=outcomes.ended & ~stopped,
+            )
+        return _side_by_side(outcomes, parts)
+
+    def _passing(self, name: str, pair: Any, outcomes: Outcomes) -> Any:
+        """Return which outcomes pass a door."""
+        place = f"doors[{name!r}]"
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
+            raise InvalidArgument(place, f"is {pair!r}", "two cells", pair)
+        cells = {cell: i for i, cell in enumerate(dict.fromkeys(outcomes.cells))}
+        for cell in pair:
+            if cell not in cells:
+                raise UnknownLabel("cell", cell, tuple(cells))
+        at = np.array([cells[cell] for cell in outcomes.cells])
+        here, there = at[outcomes.state], at[outcomes.successor]
+        one, other = (cells[cell] for cell in pair)
+        passing = ((here == one) & (there == other)) | ((here == other) & (there == one))
+        if not passing.any():
+            allowed = "two cells between which a move of the table leads"
+            raise InvalidArgument(place, f"is {pair!r}, which nobody passes", allowed, pair)
+        return passing
+
+
+@checked(states=each(_label, 1), name=TEXT)
+@dataclass(frozen=True)
+class StartChoice:
+    """The leader chooses where the follower begins.
+
+    Parameters
+    ----------
+    states : labels of the states that she may choose.
+    name : of the state in which she does.
+
+    **Cost** arithmetic.
+    """
+
+    states: Sequence[Hashable]
+    name: str = "choose"
+
+    def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
+        """Return the outcomes with one more state, in which play starts.
+
+        Raises
+        ------
+        UnknownLabel
+            A state that the environment does not have.
+        InvalidGame
+            A state is named twice.
+        """
+        known = Labels(outcomes.states, "state")
+        at = np.array([known.index(state) for state in Labels(self.states, "leader action")])
+        n_b, new = len(outcomes.follower_actions), outcomes.n_states
+        if self.name in outcomes.states:
+            raise InvalidGame(f"state {self.name!r}", "is one of the environment", "a new name")
+        wide = _side_by_side(outcomes, dict.fromkeys(self.states, outcomes))
+        leader, follower = (part.ravel() for part in np.mgrid[: at.size, :n_b])
+        one, nothing = np.empty(leader.size, dtype=object), np.empty(leader.size, dtype=object)
+        one[:], nothing[:] = Fraction(1), Fraction(0)
+        start = np.array([Fraction(0)] * new + [Fraction(1)], dtype=object)
+        return dataclasses.replace(
+            wide,
+            states=(*outcomes.states, self.name),
+            cells=(*outcomes.cells, self.name),
+            state=np.append(wide.state, np.full(leader.size, new)),
+            leader=np.append(wide.leader, leader),
+            follower=np.append(wide.follower, follower),
+            successor=np.append(wide.successor, at[leader]),
+            probability=np.append(wide.probability, one),
+            reward=np.append(wide.reward, nothing),
+            ended=np.append(wide.ended, np.zeros(leader.size, dtype=bool)),
+            start=start,
+        )
+
+
+def _side_by_side(outcomes: Outcomes, parts: Mapping[Any, Outcomes]) -> Outcomes:
+    """Return the outcomes of parts, one for each action of the leader's."""
+    sizes = [part.state.size for part in parts.values()]
+
+    def joined(field: str) -> Any:
+        return np.concatenate([getattr(part, field) for part in parts.values()])
+
+    return dataclasses.replace(
+        outcomes,
+        leader_actions=tuple(parts),
+        leader=np.repeat(np.arange(len(sizes)), sizes),
+        **{
+            field: joined(field)
+            for field in ("state", "follower", "successor", "probability", "reward", "ended")
+        },
+        is_rational=all(part.is_rational for part in parts.values()),
+    )
