@@ -646,6 +646,27 @@ FILES = {
     "from_gymnasium": lambda: dict(env=made("environment"), discount="1/2"),
     "to_gymnasium": lambda: dict(game=GAME, reward=R, leader=PI1),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
+    "from_arrays": lambda: dict(
+        kernel=np.eye(2)[None],
+        discount=0.5,
+        rewards={"r": R},
+        axes="action state next",
+        reward_axes="state",
+        start=UNIT,
+        states=["s", "t"],
+        leader_actions=["a"],
+        follower_actions=["b"],
+        available=np.ones((2, 1), dtype=bool),
+    ),
+    "from_quantecon": lambda: dict(
+        ddp=iirl.formats.to_quantecon(GAME, R),
+        discount=0.5,
+        start=UNIT,
+        states=["s", "t"],
+        leader_actions=["a", "b"],
+        follower_actions=["c", "d"],
+    ),
+    "to_quantecon": lambda: dict(problem=GAME, reward=R),
 }
 
 CALLS = FILES | GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING

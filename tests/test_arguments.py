@@ -62,7 +62,7 @@ MEANINGS = {
     },
     r"(TwoAgent)?MDP\.\w*fallback": {"zero", "bool", "None"},  # labels: True is 1
     r"(TwoAgent)?MDP\.(discount|start)": {"zero", "None"},
-    r"(from_\w+|read_\w+|MDP\.discounted)\.(discount|start)": {"zero", "None"},
+    r"(from_\w+|read_\w+|MDP\.discounted)\.(discount|start)": {"zero", "None", "text array"},
     r"Doors\.reward": {"negative", "negative float", "zero", "2.5"},
     r"Setting\.values": {"5-d"},  # the environment's own affair
     r"StartChoice\.states": {  # labels

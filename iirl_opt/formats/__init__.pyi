@@ -1,3 +1,6 @@
+from .arrays import (
+    from_arrays as from_arrays,
+)
 from .dpomdp.problem import (
     DecPOMDP as DecPOMDP,
     read_dpomdp as read_dpomdp,
@@ -28,6 +31,10 @@ from .kinds import (
     read_file as read_file,
     write_file as write_file,
 )
+from .quantecon import (
+    from_quantecon as from_quantecon,
+    to_quantecon as to_quantecon,
+)
 from .saved import (
     read_npz as read_npz,
     write_npz as write_npz,
@@ -45,11 +52,14 @@ __all__ = [
     "Split",
     "StartChoice",
     "TableChoice",
+    "from_arrays",
     "from_gymnasium",
+    "from_quantecon",
     "read_dpomdp",
     "read_file",
     "read_npz",
     "to_gymnasium",
+    "to_quantecon",
     "write_file",
     "write_npz",
 ]

@@ -33,6 +33,7 @@ from iirl_opt.game.kernel import (
     are_whole,
     exact_or_none,
     is_sparse,
+    sum_allowed,
 )
 
 __all__ = ["BLOCK", "Exact", "Part", "RowBlocks", "read_kernel", "rows_of"]
@@ -83,7 +84,9 @@ class RowBlocks:
         return cls(shape, _cut(rows.indptr, rows.indices, rows.numerators))
 
 
-def read_kernel(kernel: Any, shape: tuple[int, ...], place: Place) -> tuple[Matrix, Exact]:
+def read_kernel(
+    kernel: Any, shape: tuple[int, ...], place: Place, tolerance: float = SUM_TOLERANCE
+) -> tuple[Matrix, Exact]:
     """Return the canonical matrix of a kernel, and what tells its exact numbers.
 
     Parameters
@@ -91,6 +94,7 @@ def read_kernel(kernel: Any, shape: tuple[int, ...], place: Place) -> tuple[Matr
     kernel : see `iirl_opt.game.kernel`; of shape (S·n, S).
     shape : (S, choices…, S).
     place : names an entry or a row in the caller's labels: ``place(s, a, b[, s'])``.
+    tolerance : how far a row of floats may be off one; above the usual, one of Fractions, too.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def read_kernel(kernel: Any, shape: tuple[int, ...], place: Place) -> tuple[Matr
     divisors = _Growing(np.float64)
     exact: list[Exact] = []
     for part in _parts(kernel):
-        given = _Entries(image.n_rows, *part, shape, place)
+        given = _Entries(image.n_rows, *part, shape, place, tolerance)
         if given.data.dtype.kind == "f":
             data, sums = given.floats()
             divisors.append(sums)
@@ -150,6 +154,7 @@ class _Entries:
     data: NDArray[Any]
     shape: tuple[int, ...]
     place: Place
+    tolerance: float
 
     @property
     def spans(self) -> NDArray[np.int64]:
@@ -168,10 +173,13 @@ class _Entries:
             at = self.row(self.row_of[entry], int(self.indices[entry]))
             raise InvalidGame(at, f"is {self.data[entry]}", allowed, self.data[entry])
 
-    def check_sums(self, bad: NDArray[np.bool_], sums: NDArray[Any], allowed: str) -> None:
+    def check_sums(
+        self, bad: NDArray[np.bool_], sums: NDArray[Any], allowed: str | None = None
+    ) -> None:
         """Raise for the first row with a bad sum."""
         if bad.any():
             row = int(np.argmax(bad))
+            allowed = allowed or sum_allowed(sums[row], self.tolerance)
             total = f"{sums[row]:.12g}" if sums.dtype == float else f"{sums[row]}"
             raise InvalidGame(self.row(row), f"sums to {total}", allowed, sums[row])
 
@@ -206,11 +214,13 @@ class _Entries:
         numbers = np.array([exact_or_none(x) for x in self.data], dtype=object)
         rounded = any(isinstance(x, float | np.floating) for x in self.data)
         slack = Fraction(SUM_TOLERANCE) if rounded else Fraction(0)
+        rounded |= self.tolerance > SUM_TOLERANCE
+        most = Fraction(self.tolerance) if rounded else Fraction(0)
         self.check(np.array([x is None or x < -slack for x in numbers], dtype=bool), "0 ≤ p ≤ 1")
         numbers = np.where(numbers < 0, Fraction(0), numbers)  # type: ignore[call-overload]
         sums = self.sums(numbers)
-        allowed = f"1 ± {SUM_TOLERANCE:g}" if rounded else "1 exactly, for Fractions"
-        self.check_sums(np.abs(sums - 1) > slack, sums, allowed)
+        allowed = None if rounded else "1 exactly, for Fractions"
+        self.check_sums(np.abs(sums - 1) > most, sums, allowed)
         numbers = numbers / np.repeat(sums, self.spans)
         below = np.array([x.denominator for x in numbers], dtype=object)
         totals = np.lcm.reduceat(below, self.indptr[:-1])
@@ -225,7 +235,7 @@ class _Entries:
         self.check(~np.isfinite(data) | (data < -SUM_TOLERANCE), "0 ≤ p ≤ 1")
         data = np.maximum(data, 0.0)
         sums = self.sums(data)
-        self.check_sums(np.abs(sums - 1.0) > SUM_TOLERANCE, sums, f"1 ± {SUM_TOLERANCE:g}")
+        self.check_sums(np.abs(sums - 1.0) > self.tolerance, sums)
         rounding = EPS * np.bincount(self.row_of, data > 0, self.spans.size)
         return data, np.where(np.abs(sums - 1.0) > rounding, sums, 1.0)
 

@@ -9,6 +9,10 @@ distribution of the next state. It may be given
 * as `fractions.Fraction` in an object array, whose rows must sum to one exactly, or within 1e-9 of
   one where floats stand among them.
 
+Numbers of single or half precision, and decimals of few digits, sum to one less well. With
+``normalise=True`` rows within 2e-3 of one are read as weights, and no others: what is further off
+is no rounding.
+
 So every kernel has exact numbers, a `Rational`, and the float matrix is their image up to rounding.
 How the entries are read, and what is kept of them, says `iirl_opt.game.entries`.
 """
@@ -36,6 +40,7 @@ from iirl_opt.game.labels import Labels
 __all__ = [
     "EPS",
     "LARGEST",
+    "ROUNDED_SUMS",
     "SUM_TOLERANCE",
     "Matrix",
     "Place",
@@ -48,6 +53,7 @@ __all__ = [
     "kernel_array",
     "kernel_shape",
     "read_distribution",
+    "sum_allowed",
 ]
 
 # A `scipy.sparse.csr_array` or a dense array: what the two share (``@``, row indexing, sums) is all
@@ -56,8 +62,17 @@ Matrix: TypeAlias = Any
 Place = Callable[..., str]
 
 SUM_TOLERANCE = 1e-9
+ROUNDED_SUMS = 2e-3  # how far rows may be off one that are to be normalised
 EPS = float(np.finfo(float).eps)
 LARGEST = 2**62  # of integers kept as int64
+
+
+def sum_allowed(total: Any, tolerance: float) -> str:
+    """Return what a sum may be, and what to do if it is off by no more than rounding."""
+    said = f"1 ± {tolerance:g}"
+    if tolerance < abs(total - 1) <= ROUNDED_SUMS:
+        return f"{said} (normalise=True divides by sums that rounding left within {ROUNDED_SUMS:g})"
+    return said
 
 
 def is_sparse(matrix: Matrix) -> bool:
@@ -91,6 +106,8 @@ def exact_or_none(number: Any) -> Fraction | None:
 
 def kernel_array(kernel: Any) -> Any:
     """Return a kernel as an array of numbers, sparse as it is, or say why it is none."""
+    if np.ma.is_masked(kernel):
+        raise InvalidGame("P", "has masked entries", "numbers", kernel)
     try:
         array = kernel if is_sparse(kernel) else np.asarray(kernel)
     except ValueError:
@@ -181,16 +198,24 @@ def fill_missing(
 
 
 def read_distribution(
-    weights: Any, n: int, *, name: str, labels: Sequence[object], rational: bool
+    weights: Any,
+    n: int,
+    *,
+    name: str,
+    labels: Sequence[object],
+    rational: bool,
+    tolerance: float = SUM_TOLERANCE,
 ) -> tuple[NDArray[np.float64], tuple[Fraction, ...]]:
     """Return a distribution over n states as floats and as Fractions.
 
     `weights` is None or ``"uniform"``, a mapping from labels, or an array of shape (n,) of floats
-    (within 1e-9 of one), integer weights or Fractions. Where all is `rational`, the floats are the
-    image of the Fractions; else what sums to one up to rounding is left, as in kernels.
+    (within `tolerance` of one), integer weights or Fractions. Where all is `rational`, the floats
+    are the image of the Fractions; else what sums to one up to rounding is left, as in kernels.
     """
     if weights is None or (isinstance(weights, str) and weights == "uniform"):
         return np.full(n, 1.0 / n), (Fraction(1, n),) * n
+    if np.ma.is_masked(weights):
+        raise InvalidGame(name, "has masked entries", "numbers", weights)
     try:
         array = np.asarray(weights)
     except ValueError:
@@ -206,10 +231,9 @@ def read_distribution(
                 raise InvalidGame(f"{name}[s={labels[s]!r}]", f"is {x}", "0 ≤ p ≤ 1", x)
             numbers[x] = p
     total = sum((numbers[x] * times for x, times in Counter(given).items()), Fraction(0))
-    if not (are_whole(array) and total > 0) and abs(total - 1) > SUM_TOLERANCE:
-        raise InvalidGame(
-            name, f"sums to {float(total):.12g}", f"1 ± {SUM_TOLERANCE:g}", float(total)
-        )
+    if not (are_whole(array) and total > 0) and abs(total - 1) > tolerance:
+        allowed = sum_allowed(total, tolerance)
+        raise InvalidGame(name, f"sums to {float(total):.12g}", allowed, float(total))
     fractions = {x: p / total for x, p in numbers.items()}
     image = numbers if not rational and abs(total - 1) <= n * EPS else fractions
     floats = {x: float(p) for x, p in image.items()}

@@ -45,6 +45,8 @@ class MDP(FiniteModel):
     states, actions : labels (any hashables), or their number; integers by default.
     fallback : an action whose row stands in for actions that a state lacks (all-zero rows);
         without it such a row is an error.
+    normalise : whether rows (and a start) within 2e-3 of one are divided by their sum, as is wanted
+        of float32, or of decimals of few digits; otherwise they must sum to one within 1e-9.
 
     Raises
     ------
@@ -64,8 +66,17 @@ class MDP(FiniteModel):
         states: Iterable[Any] | int | None = None,
         actions: Iterable[Any] | int | None = None,
         fallback: Any = None,
+        normalise: bool = False,
     ) -> None:
-        self._set(kernel, discount, start, states, {"action": actions}, {"action": fallback})
+        self._set(
+            kernel,
+            discount,
+            start,
+            states,
+            {"action": actions},
+            {"action": fallback},
+            normalise,
+        )
 
     @property
     def actions(self) -> Labels:
@@ -100,6 +111,8 @@ class TwoAgentMDP(FiniteModel):
         by default.
     leader_fallback, follower_fallback : an action whose rows stand in for actions that a state
         lacks (all-zero rows); without it such a row is an error.
+    normalise : whether rows (and a start) within 2e-3 of one are divided by their sum, as is wanted
+        of float32, or of decimals of few digits; otherwise they must sum to one within 1e-9.
 
     Raises
     ------
@@ -132,6 +145,7 @@ class TwoAgentMDP(FiniteModel):
         follower_actions: Iterable[Any] | int | None = None,
         leader_fallback: Any = None,
         follower_fallback: Any = None,
+        normalise: bool = False,
     ) -> None:
         self._set(
             kernel,
@@ -140,6 +154,7 @@ class TwoAgentMDP(FiniteModel):
             states,
             {"leader action": leader_actions, "follower action": follower_actions},
             {"leader action": leader_fallback, "follower action": follower_fallback},
+            normalise,
         )
 
     @classmethod

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from iirl_opt.checks import LABELS
+from iirl_opt.checks import FLAG, LABELS
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows, same_entries
 from iirl_opt.game.entries import Exact, RowBlocks, read_kernel, rows_of
 from iirl_opt.game.kernel import (
+    ROUNDED_SUMS,
+    SUM_TOLERANCE,
     Matrix,
     Rational,
     fill_missing,
@@ -66,6 +68,7 @@ class FiniteModel:
         states: Iterable[Any] | int | None,
         actions: dict[str, Iterable[Any] | int | None],
         fallback: dict[str, Any],
+        normalise: bool,
     ) -> None:
         kernel = kernel if isinstance(kernel, RowBlocks) else kernel_array(kernel)
         named = {
@@ -91,14 +94,15 @@ class FiniteModel:
         if kernel.ndim > 2:
             kernel = kernel.reshape(math.prod(shape), shape[0])
         kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
-        matrix, exact = read_kernel(kernel, (*shape, shape[0]), place)
+        tolerance = ROUNDED_SUMS if FLAG("normalise", normalise) else SUM_TOLERANCE
+        matrix, exact = read_kernel(kernel, (*shape, shape[0]), place, tolerance)
         number = _check_discount(discount)
         self.__setstate__(
             {
                 "matrix": matrix,
                 "shape": shape,
                 "discount": float(number),
-                **_read_start(start, labels[0], exact is not None),
+                **_read_start(start, labels[0], exact is not None, tolerance),
                 "states": labels[0],
                 "is_rational": exact is not None,
                 "is_nearest": exact is not None and not is_sparse(exact),
@@ -279,7 +283,9 @@ def _labels_or_number(name: str, given: Any) -> tuple[Any, ...] | int | None:
         raise InvalidGame(name, problem.problem, "labels, or their number", given) from None
 
 
-def _read_start(start: Any, states: Labels, rational: bool) -> dict[str, Any]:
+def _read_start(
+    start: Any, states: Labels, rational: bool, tolerance: float = SUM_TOLERANCE
+) -> dict[str, Any]:
     """Return a start distribution in floats and in exact numbers, by their names in a model."""
     if isinstance(start, Mapping):
         weights = np.zeros(len(states), dtype=object)
@@ -287,7 +293,12 @@ def _read_start(start: Any, states: Labels, rational: bool) -> dict[str, Any]:
             weights[states.index(name)] = weight
         start = weights
     floats, exact = read_distribution(
-        start, len(states), name="start", labels=states, rational=rational
+        start,
+        len(states),
+        name="start",
+        labels=states,
+        rational=rational,
+        tolerance=tolerance,
     )
     return {"start": floats, "exact_start": exact}
 

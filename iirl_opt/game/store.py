@@ -153,7 +153,9 @@ def _game(arrays: dict[str, Any]) -> TwoAgentMDP:
     given = arrays.pop("exact_start").tolist()
     known = {text: Fraction(text) for text in set(given)}
     start = np.array([known[text] for text in given], dtype=object)
-    names = {name: list(map(ast.literal_eval, arrays.pop(name).tolist())) for name in LABELS}
+    names: dict[str, Any] = {
+        name: list(map(ast.literal_eval, arrays.pop(name).tolist())) for name in LABELS
+    }
     return TwoAgentMDP(kernel, discount, start, **names)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from instances import games, kernel_of
 
-from iirl_opt.errors import InvalidGame, InvalidPolicy, UnknownLabel
+from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy, UnknownLabel
 from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.labels import Labels
@@ -112,6 +112,59 @@ def test_a_bad_exact_row_is_named(row, message):
     row = np.array(row, dtype=object)
     with pytest.raises(InvalidGame, match=message):
         house(changed(row, fractions(np.ones((2, 2, 2, 2), dtype=int))))
+
+
+@pytest.mark.parametrize("precision", [np.float16, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, lambda k: sp.csr_array(k.astype(np.float32))])
+def test_rows_of_low_precision_are_refused_with_advice_and_normalised_if_asked(precision, form):
+    exact = np.array([[1, 2, 4], [3, 3, 3], [1, 0, 9]]) / np.array([[7], [9], [10]])
+    kernel = form(exact.astype(precision))
+    with pytest.raises(
+        InvalidGame, match=r"P\[s=0, b=0\] sums to .*; allowed 1 ± 1e-09 \(normalise"
+    ):
+        MDP(kernel, 0.9)
+    mdp = MDP(kernel, 0.9, normalise=True)
+    assert abs(mdp.kernel[:, 0] - exact).max() <= np.finfo(precision).eps
+    for s in range(3):
+        given = [Fraction(float(p)) for p in exact.astype(precision)[s]]
+        row = {j: p / sum(given) for j, p in enumerate(given) if p}
+        assert mdp.rational.rows.row(s) == row
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([0.5, 0.47], r"sums to 0\.97; allowed 1 ± 0\.002$"),
+        ([0.5, -1e-6], "is -1e-06; allowed 0 ≤ p ≤ 1"),
+        ([Fraction(1, 2), Fraction(1, 4)], r"sums to 3/4; allowed 1 ± 0\.002$"),
+        ([0, 0], "sums to 0; allowed a positive total weight"),
+    ],
+)
+def test_to_normalise_excuses_rounding_alone(row, message):
+    with pytest.raises(InvalidGame, match=message):
+        MDP(np.array([[row], [row]]), 0.9, normalise=True)
+
+
+def test_to_normalise_leaves_what_needs_none_and_divides_fractions_and_starts():
+    weights = [[[1, 3]], [[0, 2]]]
+    assert MDP(weights, "1/2", normalise=True) == MDP(weights, "1/2")
+    thirds = np.array([[[Fraction(333, 1000)] * 3]] * 3)
+    start = np.float32([0.2, 0.7, 0.1])
+    with pytest.raises(InvalidGame, match=r"start sums to .* \(normalise=True"):
+        MDP(np.full((3, 1, 3), 1 / 3), 0.9, start)
+    mdp = MDP(thirds, "1/2", start, normalise=True)
+    assert set(mdp.rational.rows.row(0).values()) == {Fraction(1, 3)}
+    assert sum(mdp.exact_start) == 1
+    with pytest.raises(InvalidArgument, match="normalise is 1; allowed True or False"):
+        MDP(weights, "1/2", normalise=1)
+
+
+def test_masked_entries_are_no_numbers():
+    kernel = np.ma.array(np.full((2, 1, 2), 0.5), mask=np.eye(2, dtype=bool)[:, None])
+    with pytest.raises(InvalidGame, match="P has masked entries"):
+        MDP(kernel, 0.9)
+    with pytest.raises(InvalidGame, match="start has masked entries"):
+        MDP(kernel.data, 0.9, kernel[0, 0])
 
 
 def test_a_bad_row_of_an_mdp_is_named():

@@ -1,0 +1,197 @@
+"""Choices of sources outside: whose they are, which a state lacks, and what stands in for those.
+
+A `TwoAgentMDP` has every pair of actions in every state. Elsewhere one agent may choose alone, from
+actions that differ from state to state. Here the one agent is the follower, or the leader, and the
+other has one action; and a pair that a state lacks repeats one that it has, so that nothing can be
+gained by it: the first of the same leader action, else the first of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from iirl_opt.checks import LABELS, Rule, one_of, whole
+from iirl_opt.errors import InvalidArgument, InvalidGame
+from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.game.entries import RowBlocks
+from iirl_opt.game.labels import Labels
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.reward import check_reward
+
+__all__ = [
+    "AGENT",
+    "ALONE",
+    "UNAVAILABLE",
+    "Agent",
+    "Names",
+    "Unavailable",
+    "expected",
+    "kernel_of_entries",
+    "name_actions",
+    "named_reward",
+    "read_names",
+    "stand_ins",
+]
+
+Agent: TypeAlias = Literal["leader", "follower"]
+Unavailable: TypeAlias = Literal["repeat", "refuse"]
+Integers: TypeAlias = NDArray[np.int64]
+# What a caller says of states or actions: their labels, or how many there are.
+Names: TypeAlias = Iterable[Any] | int | None
+
+AGENT: Rule = one_of("leader", "follower")
+UNAVAILABLE: Rule = one_of("repeat", "refuse")
+ALONE = ("-",)  # the action of an agent that has no choice
+
+
+def read_names(kind: str, given: Names, n: int, keys: Sequence[Any] | None = None) -> Labels:
+    """Return n labels as they are given, by default integers, or a single "-" for an agent.
+
+    Where the source has n `keys`, they are the labels by default, and may be some of those given.
+    """
+    name = f"{kind}s".replace(" ", "_")
+    if given is None:
+        given = keys or (ALONE if n == 1 and kind != "state" else range(n))
+    elif isinstance(given, int | np.integer):
+        given = range(whole(1)(name, given))
+    names = Labels(LABELS(name, given), kind)
+    if len(names) != n and not keys:
+        raise InvalidGame(f"{kind} labels", f"are {len(names)}", f"{n}, as in P", len(names))
+    return names
+
+
+def name_actions(
+    n: int, leader_actions: Names, follower_actions: Names, agent: Agent
+) -> tuple[Labels, Labels]:
+    """Return the labels of both agents where a state has n choices, choice ``a·B + b``.
+
+    If neither is said, all are the actions of `agent`; if one is, the other agent has the rest.
+
+    Raises
+    ------
+    InvalidGame
+        The numbers do not fit.
+    """
+    given = {"leader": leader_actions, "follower": follower_actions}
+    counts = {name: _count(f"{name}_actions", names) for name, names in given.items()}
+    other: Agent = "follower" if agent == "leader" else "leader"
+    if counts["leader"] is None and counts["follower"] is None:
+        counts = {agent: n, other: 1}
+    known = math.prod(count for count in counts.values() if count is not None)
+    if n % known or (known != n and None not in counts.values()):
+        said = "·".join(str(count) for count in counts.values() if count is not None)
+        raise InvalidGame(
+            "leader_actions, follower_actions", f"are {said}", f"{n} pairs, as in P", said
+        )
+    sizes = {name: n // known if count is None else count for name, count in counts.items()}
+    leaders, followers = (
+        read_names(f"{name} action", given[name], sizes[name]) for name in ("leader", "follower")
+    )
+    return leaders, followers
+
+
+def _count(name: str, given: Names) -> int | None:
+    if given is None or isinstance(given, int | np.integer):
+        return None if given is None else whole(1)(name, given)
+    if not isinstance(given, Sequence):
+        raise InvalidArgument(name, f"is a {type(given).__name__}", "a list, or a number", given)
+    return len(given) or None
+
+
+def stand_ins(
+    available: NDArray[np.bool_], names: Sequence[Labels], unavailable: Unavailable
+) -> Integers:
+    """Return for each choice ``(s·A + a)·B + b`` the one that stands for it: itself if available.
+
+    Parameters
+    ----------
+    available : (S, A, B).
+    names : the labels of states, leader's and follower's actions.
+    unavailable : whether a missing choice repeats one that its state has, or is refused.
+
+    Raises
+    ------
+    InvalidGame
+        A state has no choice; a choice is missing, and that is refused.
+    """
+    n_states, n_a, n_b = available.shape
+    rows = available.reshape(n_states, -1)
+    bare = np.flatnonzero(~rows.any(axis=1))
+    if bare.size:
+        raise InvalidGame(
+            f"state {names[0][bare[0]]!r}",
+            f"has no choice{_more(bare)}",
+            "at least one, or absorbing=True",
+            names[0][bare[0]],
+        )
+    missing = np.argwhere(~available)
+    if unavailable == "refuse" and len(missing):
+        at = ", ".join(
+            f"{axis}={known[i]!r}" for axis, known, i in zip("sab", names, missing[0], strict=True)
+        )
+        allowed = 'every pair of actions in every state, or unavailable="repeat"'
+        raise InvalidGame(f"P[{at}]", f"is not available{_more(missing)}", allowed)
+    first = np.broadcast_to(rows.argmax(axis=1)[:, None], (n_states, n_a))
+    same = available.argmax(axis=2) + np.arange(n_a) * n_b
+    repeated = np.where(available.any(axis=2), same, first)[..., None]
+    own = np.arange(n_a * n_b).reshape(n_a, n_b)
+    chosen = np.where(available, own, repeated) + np.arange(n_states)[:, None, None] * (n_a * n_b)
+    return np.asarray(chosen.ravel(), dtype=np.int64)
+
+
+def _more(places: NDArray[Any]) -> str:
+    return f" (nor {len(places) - 1} more)" if len(places) > 1 else ""
+
+
+def kernel_of_entries(
+    row: Integers, column: Integers, numbers: NDArray[Any], shape: tuple[int, int], rows: Integers
+) -> Any:
+    """Return some rows of the kernel that has these entries, as `TwoAgentMDP` takes it.
+
+    Parameters
+    ----------
+    numbers : floats, weights or Fractions; those of one place are summed, if they are no objects.
+    shape : of the kernel that has the entries.
+    rows : which of its rows to take, in order.
+    """
+    if numbers.dtype != object:
+        return sp.csr_array((numbers, (row, column)), shape=shape)[rows]
+    # scipy holds no objects: their places are taken.
+    at = sp.csr_array((np.arange(1, numbers.size + 1), (row, column)), shape=shape)[rows]
+    at.sort_indices()
+    entries = numbers[at.data - 1]
+    if not (entries != 0).all():
+        at.data, entries = (entries != 0).astype(np.int64) * at.data, entries[entries != 0]
+        at.eliminate_zeros()
+    return RowBlocks((len(rows), shape[1]), [(at.indptr, at.indices, entries)])
+
+
+def expected(game: TwoAgentMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what transitions are worth on average, shape (S, A, B).
+
+    Parameters
+    ----------
+    values : one for each entry of ``scipy.sparse.csr_array(game.matrix)``, row by row. If those of
+        a row are all the same, so is the result, without rounding.
+    """
+    kernel: Any = sp.csr_array(game.matrix)
+    starts = kernel.indptr[:-1]
+    means = np.add.reduceat(kernel.data * values, starts)
+    least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    return np.asarray(np.where(least == most, least, means)).reshape(game.shape)
+
+
+def named_reward(problem: ImportedGame, reward: Any) -> NDArray[np.float64]:
+    """Return a reward that is given as an array, or by its name; by default the only one."""
+    if reward is None or isinstance(reward, str):
+        try:
+            return problem.reward(reward)
+        except InvalidArgument as wrong:
+            raise InvalidArgument("reward", wrong.problem, wrong.allowed) from None
+    return check_reward(problem.game, reward)

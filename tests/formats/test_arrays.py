@@ -1,0 +1,232 @@
+"""Arrays in every order of axes, and matrices an action, against the game that they are of."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+
+import iirl_opt as iirl
+from iirl_opt.errors import IIRLError, InvalidArgument, InvalidGame, InvalidReward, UnknownLabel
+from iirl_opt.formats import from_arrays
+from iirl_opt.testing import games
+
+HOUSE = ("state", "leader", "follower", "next")
+GAME, _ = iirl.random_game(4, 2, 3, rng=0)
+P, RNG = GAME.kernel, np.random.default_rng(1)
+R = RNG.normal(size=P.shape)
+MEANS = (P * R).sum(axis=-1)
+
+
+def turned(array, axes):
+    return array.transpose([HOUSE.index(axis) for axis in axes])
+
+
+def is_game(found):
+    return found.game.shape == GAME.shape and (found.game.kernel == P).all()
+
+
+@pytest.mark.parametrize("axes", [*permutations(HOUSE)], ids=" ".join)
+def test_every_order_of_axes_is_read_dense_and_sparse_with_rewards_in_it(axes):
+    dense = turned(P, axes)
+    for kernel in (dense, sp.coo_array(dense)):
+        found = from_arrays(kernel, "9/10", turned(R, axes), axes=axes)
+        assert is_game(found)
+        assert np.allclose(found.reward(), MEANS, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("axes", [*permutations(("state", "action", "next"))], ids=" ".join)
+def test_an_axis_of_actions_is_one_agents_or_both(axes):
+    pairs = P.reshape(4, 6, 4)
+    kernel = pairs.transpose([("state", "action", "next").index(axis) for axis in axes])
+    assert is_game(from_arrays(kernel, 0.9, axes=" ".join(axes), leader_actions=2))
+    assert is_game(from_arrays(kernel, 0.9, axes=", ".join(axes), follower_actions=range(3)))
+    alone = from_arrays(kernel, 0.9, axes=axes).game
+    assert alone.action_labels == (("-",), tuple(range(6)))
+    assert from_arrays(kernel, 0.9, axes=axes, agent="leader").game.shape == (4, 6, 1)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dok", "lil", "bsr", "dense"])
+def test_matrices_by_action_are_read_in_lists_and_mappings(form):
+    def matrix(a, b):
+        part = P[:, a, b]
+        return part if form == "dense" else sp.coo_array(part).asformat(form)
+
+    leaders, followers = ("open", "shut"), ("go", "stay", "wait")
+    nested = [[matrix(a, b) for b in range(3)] for a in range(2)]
+    assert is_game(from_arrays(nested, 0.9))
+    assert is_game(from_arrays([m for row in nested for m in row], 0.9, leader_actions=2))
+    keyed = {(leaders[a], followers[b]): matrix(a, b) for b in (2, 0, 1) for a in (1, 0)}
+    deep = {leader: {f: keyed[leader, f] for f in followers} for leader in leaders}
+    for kernel in (keyed, deep):
+        # The keys are labels, whose order is said, or that of their first appearance.
+        found = from_arrays(kernel, 0.9, leader_actions=leaders, follower_actions=followers)
+        assert is_game(found)
+        assert found.game.action_labels == (leaders, followers)
+    assert from_arrays(keyed, 0.9).game.action_labels == (("shut", "open"), ("wait", "go", "stay"))
+    worth = {
+        key: sp.csr_array(turned(R, HOUSE)[:, leaders.index(key[0]), followers.index(key[1])])
+        for key in reversed(keyed)
+    }
+    found = from_arrays(keyed, 0.9, worth, leader_actions=leaders, follower_actions=followers)
+    assert np.allclose(found.reward(), MEANS, rtol=1e-14, atol=1e-14)
+
+
+def test_rewards_of_any_axes_are_those_of_the_others_alike():
+    expected = {
+        "state": R[:, 0, 0, 0],
+        "leader": np.broadcast_to(R[0, :, 0, 0][:, None], (4, 2, 3)),
+        "follower state": np.broadcast_to(R[:, 0, :, 0][:, None], (4, 2, 3)),
+        "next": P @ R[0, 0, 0],
+        "next state": (P * R[:, :1, :1]).sum(-1),
+        "leader next": (P * R[:1, :, :1]).sum(-1),
+        "state action": R[..., 0],
+        "next action": (P * R[:1]).sum(-1),
+    }
+    given = {
+        "state": R[:, 0, 0, 0],
+        "leader": R[0, :, 0, 0],
+        "follower state": R[:, 0, :, 0].T,
+        "next": R[0, 0, 0],
+        "next state": R[:, 0, 0].T,
+        "leader next": R[0, :, 0],
+        "state action": R[..., 0].reshape(4, 6),
+        "next action": R[0].reshape(6, 4).T,
+    }
+    for axes, reward in given.items():
+        for form in [reward] + [sp.csr_array(reward)] * (reward.ndim == 2):
+            found = from_arrays(P, 0.9, form, reward_axes=axes).reward()
+            assert np.allclose(found, expected[axes], rtol=1e-14, atol=1e-14), axes
+
+
+def test_several_rewards_keep_their_names_and_a_constant_one_is_not_rounded():
+    found = from_arrays(P, 0.9, rewards={"tenths": np.full(P.shape, 0.1), "steps": [1, 2, 3, 4]})
+    assert (found.reward("tenths") == 0.1).all()
+    assert found.reward("steps").tolist() == [1, 2, 3, 4]
+
+
+@given(game=games())
+def test_exact_numbers_stay_exact(game):
+    kernel = game.rational.rows.dense().reshape(*game.shape, -1)
+    found = from_arrays(
+        turned(kernel, ("next", "follower", "state", "leader")),
+        game.exact_discount,
+        axes="next follower state leader",
+        start=np.array(game.exact_start),
+    )
+    assert found.game.rational.rows.dense().tolist() == game.rational.rows.dense().tolist()
+    assert found.game.fingerprint == game.fingerprint
+    each = [[kernel[:, a, b] for b in range(game.shape[2])] for a in range(game.shape[1])]
+    again = from_arrays(each, game.exact_discount, start=np.array(game.exact_start))
+    assert again.game == found.game
+
+
+# Choices that a state lacks
+
+
+@given(data=st.data())
+def test_missing_choices_repeat_one_of_their_state_and_are_worth_no_more(data):
+    game = data.draw(games(min_states=2))
+    n = game.n_states * game.n_choices
+    drawn = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    there = np.array(drawn).reshape(game.shape)
+    there[~there.any(axis=(1, 2)), -1, -1] = True
+    reward = RNG.normal(size=game.shape)
+    zeroed = np.where(there[..., None], game.kernel, 0.0)
+    marked = np.where(there, reward, -np.inf)
+    for found in (
+        from_arrays(zeroed, 0.5, reward),
+        from_arrays(game.kernel, 0.5, marked),
+        from_arrays(game.kernel, 0.5, reward, available=there),
+    ):
+        assert found.available is None if there.all() else (found.available == there).all()
+        kernel, worth = found.game.kernel, found.reward()
+        assert (kernel[there] == game.kernel[there]).all()
+        assert (worth[there] == reward[there]).all()
+        for s, a, b in np.argwhere(~there):
+            same = there[s, a] if there[s, a].any() else there[s]
+            own = game.kernel[s, a][same] if there[s, a].any() else game.kernel[s][same]
+            r = reward[s, a][same] if there[s, a].any() else reward[s][same]
+            assert (kernel[s, a, b] == own[0]).all()
+            assert worth[s, a, b] == r[0]
+    if not there.all():
+        with pytest.raises(InvalidGame, match=r"P\[s=.*, a=.*, b=.*\] is not available"):
+            from_arrays(zeroed, 0.5, unavailable="refuse")
+
+
+def test_a_state_without_choices_is_named_or_stays_where_it_is():
+    kernel = P.copy()
+    kernel[2] = 0
+    with pytest.raises(InvalidGame, match=r"state 'c' has no choice; allowed .*absorbing=True"):
+        from_arrays(kernel, 0.9, states="abcd")
+    found = from_arrays(kernel, 0.9, R, absorbing=True)
+    assert (found.game.kernel[2] == np.eye(4)[2]).all()
+    assert (found.reward()[2] == 0).all()
+    assert found.available is None
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "fits"),
+    [
+        ((2, 3, 3), None, "'action state next' or 'action next state'"),
+        ((3, 2, 3), "action state next", "'state action next' or 'next action state'"),
+        ((3, 3, 2), "action state next", "'state next action' or 'next state action'"),
+        ((2, 3, 4), "action state next", "two axes of one length"),
+        ((5, 2, 3, 5), "leader state follower next", "'state leader follower next' or"),
+        ((3, 2, 3), "state next", "'state action next'"),
+        ((3, 3), "state action", "state and next among them"),
+        ((3,), None, "two to four axes"),
+        ((3, 3, 3), "state states next", "each once, of state, next"),
+        ((3, 3, 3), "state state next", "each once, of state, next"),
+        ((3, 3, 3, 3), "state leader action next", "each once, of state, next"),
+    ],
+)
+def test_axes_that_do_not_fit_are_refused_with_those_that_would(shape, axes, fits):
+    with pytest.raises(InvalidArgument, match=f"axes .*{fits}"):
+        from_arrays(np.ones(shape), 0.9, axes=axes)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "more", "error", "message"),
+    [
+        ([sp.eye_array(2), sp.eye_array(3)], {}, InvalidGame, r"P\[action=1\] has shape \(3, 3\)"),
+        ({"a": np.eye(2), "b": np.eye(3)}, {}, InvalidGame, r"P\[action='b'\] has shape"),
+        ({}, {}, InvalidGame, "P is empty"),
+        ([[1, 2], [3]], {}, InvalidGame, "P is ragged"),
+        ({("a", "b"): np.eye(2)}, {"leader_actions": "c"}, UnknownLabel, "called 'a'"),
+        ({"a": np.eye(2)}, {"reward": {"b": np.eye(2)}}, UnknownLabel, "called 'b'"),
+        ([sp.eye_array(2).astype(complex)], {}, InvalidGame, "type complex"),
+        (P, {"available": np.ones((4, 2), dtype=bool)}, InvalidGame, "available has shape"),
+        (P, {"reward": MEANS.transpose(1, 0, 2)}, InvalidReward, "2 along axis 0, 'state'"),
+        (P, {"reward": R[:, 0, :, 0]}, InvalidArgument, "reward_axes are not given"),
+        (P, {"reward": np.full(P.shape, np.nan)}, InvalidReward, r"reward\[s=0, a=0, b=0\] is nan"),
+        (P, {"reward": np.full(P.shape, -np.inf)}, InvalidReward, "is -inf"),
+        (P, {"reward": [0] * 4, "rewards": {}}, InvalidArgument, "rewards are given beside"),
+        (P, {"leader_actions": "abc"}, InvalidGame, "leader action labels are 3; allowed 2"),
+        (
+            [np.eye(2)] * 3,
+            {"leader_actions": 2},
+            InvalidGame,
+            "leader_actions, .* are 2; allowed 3 pairs",
+        ),
+        (P.astype(np.float32) * np.float32(1.0001), {}, InvalidGame, "normalise=True"),
+        (P * 0.97, {"normalise": True}, InvalidGame, r"sums to 0\.97; allowed 1 ± 0\.002"),
+    ],
+)
+def test_what_is_wrong_is_named(kernel, more, error, message):
+    with pytest.raises(error, match=message) as caught:
+        from_arrays(kernel, 0.9, **more)
+    assert isinstance(caught.value, IIRLError)
+
+
+def test_weights_and_single_precision_are_read_as_by_the_game_itself():
+    found = from_arrays([sp.csr_array([[1, 3], [0, 2]])], "1/2").game
+    assert found.rational.rows.row(0) == {0: Fraction(1, 4), 1: Fraction(3, 4)}
+    single = turned(P, ("leader", "follower", "state", "next")).astype(np.float32)
+    game = from_arrays(single, 0.9, axes="leader follower state next", normalise=True).game
+    assert abs(game.kernel - P).max() < 1e-6
