@@ -91,6 +91,34 @@ def test_the_optimum_is_that_of_the_table_and_earns_it_in_the_environment(
     assert abs(sums.mean() - promised) <= half + tail + 1e-9
 
 
+def test_a_fickle_passenger_is_planned_for_as_he_is():
+    env = gymnasium.make("Taxi-v4", fickle_passenger=True).unwrapped
+    found = from_gymnasium(env, "9/10")
+    assert (found.n_table_states, found.game.n_states, found.game.is_rational) == (500, 1008, True)
+    optimum = iirl.policy_iteration(found.game, found.reward())
+    chosen, promised = optimum.policy.argmax(axis=1), found.game.start @ optimum.values
+    dry = from_gymnasium(gymnasium.make("Taxi-v4"), "9/10")
+    surer = dry.game.start @ iirl.policy_iteration(dry.game, dry.reward()).values
+    assert promised < surer - 0.5
+    sums, (s, _) = [], env.reset(seed=SEED)
+    for _ in range(EPISODES):
+        total, weight, settled, terminated = 0.0, 1.0, 0, False
+        while not terminated and weight > 1e-9:
+            before = env.decode(s)
+            s, reward, terminated, _, _ = env.step(int(chosen[s + 500 * settled]))
+            settled |= before[2] == 4 and before[:2] != env.decode(s)[:2]
+            total, weight = total + weight * reward, weight * 0.9
+        sums.append(total)
+        s, _ = env.reset()
+    assert abs(np.mean(sums) - promised) <= WIDE * np.std(sums, ddof=1) / sqrt(EPISODES)
+    with pytest.raises(InvalidArgument, match="has 500 states; allowed 1000, as env"):
+        from_gymnasium(
+            gymnasium.make("Taxi-v4", fickle_passenger=True),
+            0.9,
+            leader=Setting("fickle_passenger"),
+        )
+
+
 # What the table says
 
 
@@ -153,6 +181,14 @@ def test_floats_that_are_no_simple_fractions_stay_what_they_are():
     found = from_gymnasium(environment(exact), "1/2")
     assert found.game.is_rational
     assert found.reward()[0, 0, 0] == 1 / 9
+
+
+def test_what_is_possible_stays_possible_however_unlikely():
+    # Within 2⁻⁵² of zero, and yet the reward for it decides.
+    table = {0: {0: [(1.0, 0, 0.0, False), (1e-17, 1, -1e17, True)]}, 1: {0: [(1, 1, 0, False)]}}
+    found = from_gymnasium(environment(table), "1/2")
+    assert found.game.n_transitions == 3
+    assert found.reward()[0, 0, 0] == pytest.approx(-1, rel=1e-12)
 
 
 FULL = (1.0, 0, 0.0, False)
@@ -221,6 +257,8 @@ def test_the_leader_sets_the_slip_state_by_state():
     assert plan.value == pytest.approx(firm.values[0], rel=1e-12)
     with pytest.raises(InvalidArgument, match="is_wet=False is refused by FrozenLake-v1"):
         from_gymnasium(lake, "9/10", leader=Setting("is_wet"))
+    with pytest.raises(InvalidGame, match="'is_slippery=True' is named twice"):
+        from_gymnasium(lake, "9/10", leader=Setting("is_slippery", [True, True]))
     with pytest.raises(InvalidArgument, match="does not say how it was made"):
         from_gymnasium(environment({0: {0: [FULL]}}), "9/10", leader=Setting("is_wet"))
     with pytest.raises(InvalidGame, match="16"):
@@ -250,6 +288,8 @@ def test_a_shut_door_stops_moves_both_ways_and_an_open_one_none():
     assert changed.size == 40
     with pytest.raises(UnknownLabel, match=r"no cell is called \(9, 9\)"):
         from_gymnasium(env, "9/10", leader=Doors({"x": ((0, 0), (9, 9))}, reward=-1))
+    with pytest.raises(UnknownLabel, match="no cell is called"):
+        from_gymnasium(env, "9/10", leader=Doors({"x": ((0, 0), [0, 1])}, reward=-1))
     with pytest.raises(InvalidArgument, match="which nobody passes"):
         from_gymnasium(env, "9/10", leader=Doors({"x": ((0, 0), (2, 9))}, reward=-1))
     many = {i: ((0, i), (1, i)) for i in range(12)} | {12: ((0, 0), (0, 1))}

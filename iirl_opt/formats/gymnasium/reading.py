@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from iirl_opt.checks import LABELS, checked, has, one_of, optional
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import common
-from iirl_opt.formats.gymnasium.outcomes import NOBODY, Outcomes, read_outcomes
+from iirl_opt.formats.gymnasium.outcomes import NOBODY, Outcomes
 from iirl_opt.formats.gymnasium.splits import Split
+from iirl_opt.formats.gymnasium.table import read_outcomes
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import LARGEST
@@ -87,9 +88,8 @@ def from_gymnasium(
     Raises
     ------
     InvalidArgument
-        No discount; `env` is no environment, several of them, one without a table, or a Taxi with
-        a fickle passenger, whom the table does not know; a split where the leader is the agent,
-        or a start beside a `StartChoice`.
+        No discount; `env` is no environment, several of them, or one without a table; a split
+        where the leader is the agent, or a start beside a `StartChoice`.
     InvalidGame
         The table is malformed: names state and action.
 
@@ -111,17 +111,17 @@ def from_gymnasium(
     if discount is None:
         raise InvalidArgument("discount", "is not given", "0 ≤ γ < 1, as an environment has none")
     outcomes = read_outcomes(env, states, actions)
-    n_table = outcomes.n_states
     if leader is not None:
         if agent == "leader":
             raise InvalidArgument("leader", "is a split", 'None where agent="leader"', leader)
-        outcomes = leader.rewrite(outcomes, env)
-        if start is not None and outcomes.n_states > n_table:
+        before, outcomes = outcomes.start, leader.rewrite(outcomes, env)
+        if start is not None and outcomes.start is not before:
             raise InvalidArgument("start", "is given", "None where the split chooses it", start)
-    start = _start_weights(outcomes.start if start is None else start, outcomes.n_states)
+    start = outcomes.start if start is None else _start_weights(start, outcomes.n_table)
     outcomes, terminal = _with_ends(outcomes)
-    if isinstance(start, list):
-        start = np.array(start + [0] * (outcomes.n_states - len(start)), dtype=object)
+    if not isinstance(start, str | Mapping):
+        start = np.ones(outcomes.n_table, dtype=object) if start is None else start
+        start = np.append(start, [0] * (outcomes.n_states - len(start)))
     sums = _Sums.of(outcomes)
     shape = (outcomes.n_states, len(outcomes.leader_actions), len(outcomes.follower_actions))
     names = outcomes.leader_actions, outcomes.follower_actions
@@ -142,23 +142,23 @@ def from_gymnasium(
         {"terminal": terminal},
         source=f"Gymnasium, {spec.id if spec else type(env.unwrapped).__name__}",
         next_state_reward=sums.next_state(),
-        n_table_states=n_table,
+        n_table_states=outcomes.n_table,
     )
 
 
 def _start_weights(start: Any, n_states: int) -> Any:
-    """Return a start distribution as a list of weights to lengthen, or as it is."""
-    if start is None or (isinstance(start, str) and start == "uniform"):
-        return [1] * n_states
-    if isinstance(start, str | Mapping):
+    """Return the start distribution that was asked for, None for uniform over the table."""
+    if start is None or isinstance(start, Mapping):
         return start
+    if isinstance(start, str):
+        return None if start == "uniform" else start
     try:
         array = np.asarray(start)
     except ValueError:
         raise InvalidGame("start", "is ragged", f"shape ({n_states},)", start) from None
     if array.shape != (n_states,):
         raise InvalidGame("start", f"has shape {array.shape}", f"({n_states},)", array.shape)
-    return array.tolist()
+    return array
 
 
 def _with_ends(outcomes: Outcomes) -> tuple[Outcomes, NDArray[np.bool_]]:

@@ -29,9 +29,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from iirl_opt.checks import MAPPING, TEXT, checked, each, optional, refuse, whole
-from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
+from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import EXACT
-from iirl_opt.formats.gymnasium.outcomes import Outcomes, read_outcomes
+from iirl_opt.formats.gymnasium.outcomes import Outcomes
+from iirl_opt.formats.gymnasium.table import read_outcomes
 from iirl_opt.game.labels import Labels
 
 __all__ = ["Doors", "Setting", "Split", "StartChoice", "TableChoice"]
@@ -87,8 +88,12 @@ class TableChoice:
         """
         if not self.environments:
             raise InvalidArgument("environments", "are none", "one for each action of the leader")
-        names = outcomes.states, outcomes.follower_actions
+        names = outcomes.states[: outcomes.n_table], outcomes.follower_actions
         parts = {label: read_outcomes(e, *names) for label, e in self.environments.items()}
+        for label, part in parts.items():
+            if part.states != outcomes.states:
+                place, found = f"environments[{label!r}]", f"has {part.n_states} states"
+                raise InvalidArgument(place, found, f"{outcomes.n_states}, as env", label)
         return _side_by_side(outcomes, parts)
 
 
@@ -134,6 +139,7 @@ class Setting:
             allowed = "one from gymnasium.make, or the leader's tables by TableChoice({...})"
             raise InvalidArgument("env", "does not say how it was made", allowed, env)
         names = self.names or tuple(f"{self.argument}={value}" for value in self.values)
+        names = Labels(names, "leader action")
         quiet = {"render_mode": None} if "render_mode" in spec.kwargs else {}
         made = {}
         for name, value in zip(names, self.values, strict=True):
@@ -227,17 +233,14 @@ class Doors:
     def _passing(self, name: str, pair: Any, outcomes: Outcomes) -> Any:
         """Return which outcomes pass a door."""
         place = f"doors[{name!r}]"
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or pair[0] == pair[1]:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InvalidArgument(place, f"is {pair!r}", "two cells", pair)
-        cells = {cell: i for i, cell in enumerate(dict.fromkeys(outcomes.cells))}
-        for cell in pair:
-            if cell not in cells:
-                raise UnknownLabel("cell", cell, tuple(cells))
-        at = np.array([cells[cell] for cell in outcomes.cells])
+        cells = Labels(dict.fromkeys(outcomes.cells), "cell")
+        one, other = map(cells.index, pair)
+        at = np.array([cells.index(cell) for cell in outcomes.cells])
         here, there = at[outcomes.state], at[outcomes.successor]
-        one, other = (cells[cell] for cell in pair)
         passing = ((here == one) & (there == other)) | ((here == other) & (there == one))
-        if not passing.any():
+        if one == other or not passing.any():
             allowed = "two cells between which a move of the table leads"
             raise InvalidArgument(place, f"is {pair!r}, which nobody passes", allowed, pair)
         return passing
