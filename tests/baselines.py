@@ -44,6 +44,9 @@ def made(what):
         "learning model": lambda: iirl.read_model("two-rooms"),
         "decpomdp": lambda: iirl.formats.read_dpomdp(MODELS / "learning" / "bridge.dpomdp"),
         "environment": lambda: iirl.formats.to_gymnasium(GAME, R, leader=PI1),
+        "one agent": lambda: iirl.formats.ImportedGame(
+            iirl.TwoAgentMDP.single_agent(made("mdp")), {"r": R}
+        ),
         "imported": lambda: iirl.formats.ImportedGame(GAME, {"r": R}),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
@@ -93,6 +96,7 @@ def folder():
     path = Path(tempfile.mkdtemp(prefix="arguments"))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     iirl.save_game(GAME, path / "game.npz")
+    iirl.formats.write_pomdp(made("one agent"), path / "game.pomdp")
     made("proof").save(path / "proof.json")
     (path / "claims.py").write_text("claims = []\n")
     return path
@@ -645,6 +649,13 @@ FILES = {
     "TableChoice": lambda: dict(environments={}),
     "from_gymnasium": lambda: dict(env=made("environment"), discount="1/2"),
     "to_gymnasium": lambda: dict(game=GAME, reward=R, leader=PI1),
+    "read_pomdp": lambda: dict(path=made("folder") / "game.pomdp", discount=0.5, agent="leader"),
+    "write_dpomdp": lambda: dict(
+        problem=made("imported"), path=made("folder") / "w.dpomdp", reward="r", rounded=True
+    ),
+    "write_pomdp": lambda: dict(
+        problem=made("one agent"), path=made("folder") / "w.pomdp", reward="r", rounded=True
+    ),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
     "from_arrays": lambda: dict(
         kernel=np.eye(2)[None],

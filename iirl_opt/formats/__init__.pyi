@@ -1,9 +1,16 @@
 from .arrays import (
     from_arrays as from_arrays,
 )
+from .dpomdp.pomdp import (
+    read_pomdp as read_pomdp,
+)
 from .dpomdp.problem import (
     DecPOMDP as DecPOMDP,
     read_dpomdp as read_dpomdp,
+)
+from .dpomdp.writing import (
+    write_dpomdp as write_dpomdp,
+    write_pomdp as write_pomdp,
 )
 from .gymnasium.outcomes import (
     Outcomes as Outcomes,
@@ -58,8 +65,11 @@ __all__ = [
     "read_dpomdp",
     "read_file",
     "read_npz",
+    "read_pomdp",
     "to_gymnasium",
     "to_quantecon",
+    "write_dpomdp",
     "write_file",
     "write_npz",
+    "write_pomdp",
 ]

@@ -41,6 +41,7 @@ class FileKind:
     reader : ``module:function``, empty if nothing of `formats` reads it.
     writer : ``module:function``, empty if nothing writes it.
     takes : which of ``discount`` and ``constants`` the reader takes.
+    options : which of ``reward`` and ``rounded`` the writer takes.
     elsewhere : what reads it, where that is nothing of `formats`.
     binary : whether it is no text.
     """
@@ -52,6 +53,7 @@ class FileKind:
     reader: str = ""
     writer: str = ""
     takes: tuple[str, ...] = ("discount",)
+    options: tuple[str, ...] = ()
     elsewhere: str = ""
     binary: bool = False
 
@@ -65,7 +67,7 @@ class FileKind:
         return bool(self.looks and re.search(self.looks, head))
 
 
-DPOMDP = "iirl_opt.formats.dpomdp.problem"
+DPOMDP = "iirl_opt.formats.dpomdp"
 SAVED = "iirl_opt.formats.saved"
 
 # Of kinds with one suffix, the first whose looks fit; of others, the longest suffix.
@@ -84,7 +86,18 @@ KINDS: tuple[FileKind, ...] = (
         "a problem of two agents for the MADP toolbox",
         (".dpomdp", ".dpomdp.gz"),
         rb"(?m)^\s*agents\s*:",
-        f"{DPOMDP}:read_dpomdp",
+        f"{DPOMDP}.problem:read_dpomdp",
+        f"{DPOMDP}.writing:write_dpomdp",
+        options=("reward", "rounded"),
+    ),
+    FileKind(
+        "pomdp",
+        "a problem of one agent in Cassandra's format",
+        (".pomdp", ".pomdp.gz"),
+        rb"(?m)\A(?!(?s:.*)^\s*agents\s*:)(?s:.*)^\s*(states|actions)\s*:",
+        f"{DPOMDP}.pomdp:read_pomdp",
+        f"{DPOMDP}.writing:write_pomdp",
+        options=("reward", "rounded"),
     ),
     FileKind(
         "model",

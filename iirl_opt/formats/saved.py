@@ -45,8 +45,8 @@ def read_npz(path: str | Path, discount: Any = None) -> ImportedGame:
     try:
         return ImportedGame(
             game,
-            {name: arrays[f"reward_{i}"] for i, name in enumerate(_names(arrays, "rewards"))},
-            {name: arrays[f"label_{i}"] for i, name in enumerate(_names(arrays, "labels"))},
+            {name: arrays[f"reward_{i}"] for i, name in enumerate(_read_names(arrays, "rewards"))},
+            {name: arrays[f"label_{i}"] for i, name in enumerate(_read_names(arrays, "labels"))},
             arrays.get("available"),
             str(arrays.get("source", "")),
         )
@@ -93,6 +93,6 @@ def write_npz(problem: ImportedGame | TwoAgentMDP, path: str | Path) -> None:
     write_arrays(given.game, path, more)
 
 
-def _names(arrays: dict[str, Any], key: str) -> list[str]:
+def _read_names(arrays: dict[str, Any], key: str) -> list[str]:
     """Return names that were written as literals, none where a game alone was saved."""
     return [ast.literal_eval(str(text)) for text in arrays.get(key, ())]

@@ -24,9 +24,13 @@ __all__ = [
     "Header",
     "Joint",
     "Names",
+    "Single",
     "check_size",
+    "read_discount",
     "read_header",
     "read_probability",
+    "read_start",
+    "read_values",
 ]
 
 ALL = slice(None)
@@ -135,6 +139,23 @@ class Joint:
         return slice(at, at + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Single(Joint):
+    """The actions or observations of one agent; the other has one, which is never written."""
+
+    of_first: bool
+
+    @classmethod
+    def of(cls, names: Names, of_first: bool = False) -> Single:
+        """Return the joint actions in which the other agent has nothing to choose."""
+        other = Names(names.kind, 1, {"-": 0})
+        return cls(*((names, other) if of_first else (other, names)), of_first)
+
+    def select(self, line: FileLine, i: int) -> slice:
+        """Return the indices that a field of one word means."""
+        return (self.first if self.of_first else self.second).select_field(line, i)
+
+
 class Header(NamedTuple):
     """What a file declares, and the statements that follow."""
 
@@ -166,18 +187,12 @@ def read_header(path: Path, statements: Iterator[FileStatement]) -> Header:
     agents = Names.declared(line, i, "agent")
     if agents.size != 2:
         raise line.problem(i, 0, f"found {agents.size} agents; allowed 2")
-    discount_at = line, i = take("discount").only_place()
-    found = " ".join(line.fields[i])
-    if not NUMBER.fullmatch(found) or not 0 <= (discount := Fraction(found)) <= 1:
-        raise line.problem(i, 0, f"found the discount {found!r}; allowed 0 ≤ γ ≤ 1")
-    line, i = take("values").only_place()
-    values = " ".join(line.fields[i])
-    if values not in ("reward", "cost"):
-        raise line.problem(i, 0, f"found {values!r}; allowed 'reward' or 'cost'")
+    discount, discount_at = read_discount(take("discount"))
+    values = read_values(take("values"))
     line, i = take("states").only_place()
     states = Names.declared(line, i, "state")
     check_size(line, i, "S²", states.size**2)
-    start = _start_distribution(take("start", "start include", "start exclude"), states)
+    start = read_start(take("start", "start include", "start exclude"), states)
     actions = Joint.declared(take("actions"), "action")
     check_size(line, i, "S²·A·B", states.size**2 * actions.size)
     observations = Joint.declared(take("observations"), "observation")
@@ -190,7 +205,25 @@ def check_size(line: FileLine, i: int, what: str, entries: int) -> None:
         raise line.problem(i, 0, f"found {what} = {entries:g}; allowed up to {LARGEST:g}")
 
 
-def _start_distribution(statement: FileStatement, states: Names) -> NDArray[Any]:
+def read_discount(statement: FileStatement) -> tuple[Fraction, tuple[FileLine, int]]:
+    """Return the discount, which may be 1, and where it stands."""
+    line, i = statement.only_place()
+    found = " ".join(line.fields[i])
+    if not NUMBER.fullmatch(found) or not 0 <= (discount := Fraction(found)) <= 1:
+        raise line.problem(i, 0, f"found the discount {found!r}; allowed 0 ≤ γ ≤ 1")
+    return discount, (line, i)
+
+
+def read_values(statement: FileStatement) -> str:
+    """Return whether a file speaks of rewards or of costs."""
+    line, i = statement.only_place()
+    values = " ".join(line.fields[i])
+    if values not in ("reward", "cost"):
+        raise line.problem(i, 0, f"found {values!r}; allowed 'reward' or 'cost'")
+    return values
+
+
+def read_start(statement: FileStatement, states: Names) -> NDArray[Any]:
     """Return the start distribution as S Fractions."""
     words = statement.words(1)
     word = words[0][0] if len(words) == 1 else None

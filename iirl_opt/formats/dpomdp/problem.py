@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import PATH, array_of_floats, checked
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.formats.dpomdp.declarations import read_header
+from iirl_opt.formats.dpomdp.declarations import Header, read_header
 from iirl_opt.formats.dpomdp.statements import split_statements
 from iirl_opt.formats.dpomdp.tables import Tables
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 
-__all__ = ["DecPOMDP", "RewardForm", "read_dpomdp"]
+__all__ = ["DecPOMDP", "RewardForm", "problem_of", "read_dpomdp"]
 
 Array = NDArray[np.float64]
 RewardForm = Literal["s", "sab", "next state", "sab and next state"]
@@ -25,7 +25,7 @@ RewardForm = Literal["s", "sab", "next state", "sab and next state"]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecPOMDP(ImportedGame):
-    """The fully observable part of a `.dpomdp` file: its game, and its one reward.
+    """The fully observable part of a `.dpomdp` or `.pomdp` file: its game, and its one reward.
 
     States and actions have the file's names, or are indices where it gives only a number.
 
@@ -120,7 +120,11 @@ def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
     ('s', array([0., 1.]))
     """
     path = Path(path)
-    header = read_header(path, split_statements(path))
+    return problem_of(path, read_header(path, split_statements(path)), discount)
+
+
+def problem_of(path: Path, header: Header, discount: Any) -> DecPOMDP:
+    """Return the problem of a file whose declarations have been read."""
     tables = Tables(header)
     for statement in header.statements:
         tables.write(statement)
@@ -141,7 +145,7 @@ def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
     return DecPOMDP(
         game,
         {"reward": reward},
-        source=str(path),
+        source=path.name,
         path=path,
         values=header.values,
         reward_form=form,
