@@ -16,7 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 import iirl_opt as iirl
-from iirl_opt import certificate, claims
+from iirl_opt import certificate, claims, library
 
 NAMES = """game follower observation certificate solver occupancy rewards commitment verification
 learn bayesian plot formats library testing claims"""
@@ -630,6 +630,21 @@ FILES = {
     "find_model": lambda: dict(name="two-rooms"),
     "learn": lambda: dict(problem=made("learning model")),
     "make_learner": lambda: dict(name="algorithm-1", game=GAME, seed=0, first=PI1, joint=False),
+    "make_model": lambda: dict(
+        game=GAME,
+        reward=R,
+        question={"family": "commitment"},
+        observations=(),
+        trajectories=(),
+        follower=iirl.OptimalFollower(),
+        follower_reward=OTHER,
+        rows=[library.UserRow("row", "measure", R, 0.0, 1.0)],
+        prior=None,
+        expect={"value": 1.0},
+        title="t",
+        source="s",
+    ),
+    "make_question": lambda: dict(game=GAME, family="commitment"),
     "match": lambda: dict(certificate=made("proof"), problem=made("model")),
     "program": lambda: dict(problem=made("model")),
     "read_model": lambda: dict(
@@ -637,6 +652,7 @@ FILES = {
     ),
     "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
     "DecPOMDP.reward": on("imported", name="r"),
+    "write_model": lambda: dict(problem=made("model"), path=made("folder") / "written.toml"),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
     "DecPOMDP.of": lambda: (made("imported"), dict(problem=GAME)),
     "read_file": lambda: dict(path=made("folder") / "game.npz", discount=0.5),

@@ -161,6 +161,16 @@ class FiniteModel:
         dense = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
         return np.asarray(dense).reshape(*self.shape, self.n_states)
 
+    @property
+    def given_floats(self) -> Matrix | None:
+        """The kernel as the floats that were given, before rows were divided by their sums.
+
+        None where exact numbers were given.
+        """
+        if self._exact is None and not self.is_rational:
+            return self.matrix
+        return self._exact if is_sparse(self._exact) else None
+
     @cached_property
     def rational(self) -> Rational:
         """The exact numbers of the model, of which the float arrays are the image.

@@ -7,6 +7,10 @@ from .learners import (
     LEARNERS as LEARNERS,
     make_learner as make_learner,
 )
+from .making import (
+    make_model as make_model,
+    make_question as make_question,
+)
 from .problem import (
     ModelProblem as ModelProblem,
 )
@@ -37,6 +41,9 @@ from .solving import (
     program as program,
     verify as verify,
 )
+from .writing import (
+    write_model as write_model,
+)
 
 __all__ = [
     "LEARNERS",
@@ -54,10 +61,13 @@ __all__ = [
     "find_model",
     "learn",
     "make_learner",
+    "make_model",
+    "make_question",
     "match",
     "model_schema",
     "program",
     "read_model",
     "shipped_models",
     "verify",
+    "write_model",
 ]

@@ -66,19 +66,17 @@ def check(
     """
     findings = []
     for i, expected in enumerate(expect):
+        if expected.values is not None:
+            findings.append(_check_many(expected, quantities, path, f"expect[{i}]"))
+            continue
         if expected.quantity not in quantities:
-            known = ", ".join(quantities)
-            raise FileProblem(
-                path,
-                f"{expected.quantity!r} is no quantity of this question (known: {known})",
-                key=f"expect[{i}].quantity",
-            )
+            raise _unknown(expected.quantity, quantities, path, f"expect[{i}].quantity")
         found = quantities[expected.quantity]
         met = bool(np.isfinite(found))
         words = []
         if expected.value is not None:
             met = met and abs(found - expected.value) <= expected.tolerance
-            words.append(f"{expected.value:.12g} ± {expected.tolerance:g}")
+            words.append(_about(expected.value, expected.tolerance))
         if expected.at_most is not None:
             met = met and found <= expected.at_most
             words.append(f"≤ {expected.at_most:.12g}")
@@ -87,6 +85,44 @@ def check(
             words.append(f"≥ {expected.at_least:.12g}")
         findings.append(Finding(expected.quantity, ", ".join(words), found, met, expected.source))
     return tuple(findings)
+
+
+def _check_many(
+    expected: ExpectTable, quantities: Mapping[str, float], path: Path, place: str
+) -> Finding:
+    """Hold the values of a quantity that has many against what was found.
+
+    The finding is about the first of them that is not met, else about the one farthest off.
+    """
+    name = expected.quantity
+    own = [full for full in quantities if full.startswith(f"{name}[") and full.endswith("]")]
+    values: dict[str, float] = {}
+    if isinstance(expected.values, dict):
+        values = {f"{name}[{label}]": value for label, value in expected.values.items()}
+        for full in values:
+            if full not in quantities:
+                raise _unknown(full, quantities, path, f"{place}.values")
+    elif expected.values is not None and len(expected.values) == len(own):
+        values = dict(zip(own, expected.values, strict=True))
+    if not values:
+        count = len(expected.values or ())
+        problem = f"are {count}; allowed {len(own)}, as {name!r} has in this question"
+        raise FileProblem(path, problem, key=f"{place}.values")
+    off = {full: abs(quantities[full] - value) for full, value in values.items()}
+    failed = [full for full, gap in off.items() if not gap <= expected.tolerance]
+    shown = failed[0] if failed else max(off, key=lambda full: off[full])
+    words = f"{_about(values[shown], expected.tolerance)}, as one of {len(values)}"
+    return Finding(shown, words, quantities[shown], not failed, expected.source)
+
+
+def _about(value: float, tolerance: float) -> str:
+    return f"{value:.12g} ± {tolerance:g}"
+
+
+def _unknown(name: str, quantities: Mapping[str, float], path: Path, key: str) -> FileProblem:
+    known = ", ".join(quantities)
+    problem = f"{name!r} is no quantity of this question (known: {known})"
+    return FileProblem(path, problem, key=key)
 
 
 def by_name(name: str, labels: Sequence[Any], values: Array) -> dict[str, float]:

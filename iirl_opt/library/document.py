@@ -15,7 +15,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -39,7 +39,7 @@ from iirl_opt.library.schema import (
     TrajectoryTable,
 )
 
-__all__ = ["VERSION", "Document", "document_schema", "read_document"]
+__all__ = ["VERSION", "Document", "as_document", "document_schema", "read_document"]
 
 VERSION, MOST_BYTES = 1, 2**28
 
@@ -106,7 +106,6 @@ def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document
         The text is no TOML (names line and column), a key is missing, unknown or of the wrong
         type (names the key), or the version is another.
     """
-    kind = document_of(questions)
     try:
         text = read_text(path, MOST_BYTES)
     except UnicodeDecodeError as problem:
@@ -122,17 +121,36 @@ def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document
     found = tables.get("version")
     if found is not None and found != VERSION:
         raise FileProblem(path, f"is {found!r}; this release reads {VERSION}", key="version")
-    try:
-        document = msgspec.convert(tables, kind, strict=True, dec_hook=_read_number)
-    except msgspec.ValidationError as problem:
-        raise _wrong_table(path, str(problem), tables, kind, problem.__cause__) from None
+    document = as_document(path, tables, questions)
     given = [name for name in SOURCES if getattr(document.game, name) is not None]
     if len(given) != 1:
         what = f"has {' and '.join(given)}" if given else "has no source"
         raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key="game")
+    return document
+
+
+def as_document(
+    path: Path, tables: dict[str, Any], questions: tuple[type[Question], ...]
+) -> Document:
+    """Return tables of plain values as a document, wherever its game is.
+
+    Raises
+    ------
+    FileProblem
+        As `read_document`; names `path`.
+    """
+    kind = document_of(questions)
+    try:
+        document = msgspec.convert(tables, kind, strict=True, dec_hook=_read_number)
+    except msgspec.ValidationError as problem:
+        raise _wrong_table(path, str(problem), tables, kind, problem.__cause__) from None
     for i, expected in enumerate(document.expect):
-        if expected.value is expected.at_most is expected.at_least is None:
-            raise FileProblem(path, "needs one of value, at_most, at_least", key=f"expect[{i}]")
+        said = [expected.value, expected.values, expected.at_most, expected.at_least]
+        if all(each is None for each in said):
+            problem_said = "needs one of value, values, at_most, at_least"
+            raise FileProblem(path, problem_said, key=f"expect[{i}]")
+        if expected.values is not None and said.count(None) < 3:
+            raise FileProblem(path, "stands alone", key=f"expect[{i}].values")
     for i, row in enumerate(document.constraint):
         if row.equals is row.at_most is row.at_least is None:
             raise FileProblem(path, "needs equals, at_most or at_least", key=f"constraint[{i}]")
@@ -165,10 +183,11 @@ def _read_number(kind: type, found: Any) -> Any:
                 Fraction(1), {k: _read_number(Number, x) for k, x in found.items()}
             )
         return Concentration(_read_number(Number, found), {})
-    if isinstance(found, bool) or not isinstance(found, int | Decimal | str):
+    if isinstance(found, bool) or not isinstance(found, int | float | Decimal | str | Fraction):
         raise _Unread(found, f"is {_short(found)}; allowed a number, or a text such as '1/3'")
     try:
-        return as_fraction(found)
+        # A file has Decimals; a float is Python's, and means the decimal that it prints as.
+        return as_fraction(repr(found) if isinstance(found, float) else found)
     except UNREADABLE as problem:
         long = "digits" in str(problem)
         why = f"has more than {DIGITS} digits" if long else "is no number"
@@ -214,24 +233,52 @@ def _wrong_table(
         text = f"unknown key{hint if known else ''}"
     elif missing:
         text = "is missing"
+    elif text.startswith(("Invalid enum value", "Invalid value")):
+        text += _allowed(kind, key, tables)
     name = (unknown or missing or [None, ""])[1]
     return FileProblem(path, text, key=".".join(part for part in (key, name) if part) or None)
 
 
 def _known_keys(kind: type[Document], key: str, tables: Any) -> list[str]:
     """Return the keys that the table at a dotted key may have, where it is of one kind."""
-    table: Any = kind
+    kinds = _kinds_at(kind, key, tables)
+    return [f.encode_name for f in msgspec.structs.fields(kinds[0])] if len(kinds) == 1 else []
+
+
+def _allowed(kind: type[Document], key: str, tables: Any) -> str:
+    """Return the values that a key may have, in words, where they are few."""
+    place, _, name = key.rpartition(".")
+    known: list[Any] = []
+    for table in _kinds_at(kind, place, tables):
+        config = table.__struct_config__
+        if config.tag_field == name:
+            known.append(config.tag)
+            continue
+        hints = [f.type for f in msgspec.structs.fields(table) if f.encode_name == name]
+        known += [one for hint in hints for one in _literals(hint)]
+    return f"; allowed {', '.join(map(repr, known))}" if known else ""
+
+
+def _kinds_at(kind: type[Document], key: str, tables: Any) -> list[type[Struct]]:
+    """Return the kinds that the table at a dotted key may be of, by its tag if that is known."""
+    kinds: list[type[Struct]] = [kind]
     for part in re.sub(r"\[.*?\]", "", key).split(".") if key else ():
-        fields = {f.encode_name: f.type for f in msgspec.structs.fields(table)}
+        if len(kinds) != 1:
+            return []
+        fields = {f.encode_name: f.type for f in msgspec.structs.fields(kinds[0])}
         tables = tables.get(part) if isinstance(tables, dict) else None
         kinds = _structs(fields.get(part))
         if len(kinds) > 1 and isinstance(tables, dict):
             tags = [(one, one.__struct_config__) for one in kinds]
-            kinds = [one for one, its in tags if tables.get(its.tag_field) == its.tag]
-        if len(kinds) != 1:
-            return []
-        table = kinds[0]
-    return [f.encode_name for f in msgspec.structs.fields(table)]
+            tagged = [one for one, its in tags if tables.get(its.tag_field) == its.tag]
+            kinds = tagged or kinds
+    return kinds
+
+
+def _literals(hint: Any) -> list[Any]:
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [one for inner in get_args(hint) for one in _literals(inner)]
 
 
 def _structs(hint: Any) -> list[type[Struct]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import FileProblem, InvalidValue, UnknownLabel
+from iirl_opt.errors import FileProblem, InvalidGame, InvalidValue, UnknownLabel
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.kinds import read_file
 from iirl_opt.game.entries import RowBlocks
@@ -34,9 +35,15 @@ from iirl_opt.verification.environment import Environment
 from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.strict import strict_environment
 
-__all__ = ["GameOfFile", "Reading", "read_game", "read_imported"]
+__all__ = ["LABELS", "GameOfFile", "Reading", "environment_of", "read_game", "read_imported"]
 
 Array = NDArray[np.float64]
+
+LABELS = {
+    "states": "state",
+    "leader_actions": "leader action",
+    "follower_actions": "follower action",
+}
 
 
 @dataclass(frozen=True)
@@ -94,9 +101,10 @@ def read_game(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         "leader_actions": ("transitions", "kernel"),
         "follower_actions": ("transitions", "kernel"),
         "start": ("transitions", "kernel"),
+        "floats": ("transitions", "kernel"),
     }
     for key, sources in own.items():
-        if getattr(table, key) is not None and source not in sources:
+        if getattr(table, key) not in (None, False) and source not in sources:
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
     constants = {name: _as_text(value) for name, value in table.constants.items()}
     asked = Reading(gamma, constants | dict(asked.constants), asked.reward or table.reward)
@@ -165,32 +173,28 @@ def _from_source(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         return GameOfFile(intro.game, intro.reward, intro)
     if table.environment is not None:
         return _environment_game(path, table, table.environment, gamma)
-    start = table.start if table.start != "uniform" else None
     if table.kernel is not None:
-        return GameOfFile(
-            TwoAgentMDP(
-                _exact_kernel(path, table.kernel),
-                gamma,
-                start,
-                states=table.states,
-                leader_actions=table.leader_actions,
-                follower_actions=table.follower_actions,
-            )
-        )
-    return GameOfFile(_from_transitions(path, table, gamma, start))
+        kernel = _exact_kernel(path, table.kernel)
+        names = {key: labels_of(getattr(table, key), kind) for key, kind in LABELS.items()}
+        return GameOfFile(_written_out(path, table, kernel, gamma, names))
+    return GameOfFile(_from_transitions(path, table, gamma))
 
 
 def _environment_game(
     path: Path, table: GameTable, test: EnvironmentTable, gamma: Any
 ) -> GameOfFile:
     """Return the environment of a hypothesis as a game, with the names of the states."""
-    names = list(test.reward) if table.states is None else table.states
-    states = Labels(names, "state")
-    entries = [Fraction(0)] * len(states)
-    for name, value in test.reward.items():
-        key = f"game.environment.reward.{name}"
-        entries[find_label(path, states, name, key)] = value
-    reward = np.array(entries, dtype=object)
+    states = labels_of(list(test.reward) if table.states is None else table.states, "state")
+    assert states is not None
+    for name in test.reward:
+        find_label(path, states, name, f"game.environment.reward.{name}")
+    environment = environment_of(states, test, gamma)
+    return GameOfFile(environment.game, environment=environment)
+
+
+def environment_of(states: Labels, test: EnvironmentTable, gamma: Any) -> Environment:
+    """Return the environment of a table, whose actions are ``b1`` and ``b2``."""
+    reward = np.array([test.reward.get(str(s), Fraction(0)) for s in states], dtype=object)
     if test.kind == "ideal":
         environment = ideal_environment(reward, gamma)
     else:
@@ -208,8 +212,7 @@ def _environment_game(
         states=states,
         actions=("b1", "b2"),
     )
-    environment = replace(environment, mdp=named)
-    return GameOfFile(environment.game, environment=environment)
+    return replace(environment, mdp=named)
 
 
 def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:
@@ -220,24 +223,64 @@ def _exact_kernel(path: Path, kernel: Any) -> NDArray[Any]:
         raise FileProblem(path, str(problem), key="game.kernel") from None
 
 
-def _from_transitions(path: Path, table: GameTable, gamma: Any, start: Any) -> TwoAgentMDP:
+def _written_out(
+    path: Path, table: GameTable, kernel: Any, gamma: Any, names: dict[str, Labels | None]
+) -> TwoAgentMDP:
+    """Return the game of a kernel (S, A, B, S) of Fractions, or of the floats nearest to them."""
+    start: Any = table.start if table.start != "uniform" else None
+    if start is not None:
+        number = float if table.floats else Fraction
+        states = names["states"] or Labels(range(len(kernel)), "state")
+        weights = np.zeros(len(states), dtype=object)
+        for name, weight in start.items():
+            weights[find_label(path, states, name, f"game.start.{name}")] = number(weight)
+        start = weights
+    given: Any = names
+    return TwoAgentMDP(kernel.astype(float) if table.floats else kernel, gamma, start, **given)
+
+
+def labels_of(written: list[Any] | None, kind: str) -> Labels | None:
+    """Return labels as a file writes them: a list stands for a tuple.
+
+    Raises
+    ------
+    InvalidGame
+        Two of them have the same text, which stands for a label everywhere else.
+    """
+    if written is None:
+        return None
+    labels = Labels(map(_label, written), kind)
+    texts = [str(label) for label in labels]
+    if len(set(texts)) < len(texts):
+        double = next(text for i, text in enumerate(texts) if text in texts[:i])
+        allowed = "labels of different texts"
+        raise InvalidGame(f"{kind} labels", f"are {double!r} as text twice", allowed, double)
+    return labels
+
+
+def _label(written: Any) -> Any:
+    if isinstance(written, list):
+        return tuple(map(_label, written))
+    return float(written) if isinstance(written, Decimal) else written
+
+
+def _from_transitions(path: Path, table: GameTable, gamma: Any) -> TwoAgentMDP:
     """Return the game written as a list of transitions."""
-    names = {}
-    for key in ("states", "leader_actions", "follower_actions"):
-        if getattr(table, key) is None:
+    names: dict[str, Labels | None] = {}
+    for key, kind in LABELS.items():
+        names[key] = labels_of(getattr(table, key), kind)
+        if names[key] is None:
             raise FileProblem(path, "is missing", key=f"game.{key}")
-        names[key] = list(getattr(table, key))
-    states, leaders, followers = names.values()
-    kinds = ("state", "leader action", "follower action")
-    position = [Labels(group, kind) for group, kind in zip(names.values(), kinds, strict=True)]
+    states, leaders, followers = groups = [known for known in names.values() if known is not None]
+    position = [{str(label): i for i, label in enumerate(group)} for group in groups]
     kernel = np.zeros((len(states), len(leaders), len(followers), len(states)), dtype=object)
     owner = np.full(kernel.shape[:3], -1)
 
     def lookup(group: int, name: str, key: str) -> int:
-        try:
-            return position[group].index(name)
-        except UnknownLabel as problem:
-            raise FileProblem(path, str(problem), key=key) from None
+        if name not in position[group]:
+            problem = UnknownLabel(groups[group].kind, name, list(position[group]))
+            raise FileProblem(path, str(problem), key=key)
+        return position[group][name]
 
     for i, row in enumerate(table.transitions or ()):
         key = f"game.transitions[{i}]"
@@ -251,7 +294,7 @@ def _from_transitions(path: Path, table: GameTable, gamma: Any, start: Any) -> T
         target = np.zeros(len(states), dtype=object)
         for name, weight in row.to.items():
             target[lookup(0, name, f"{key}.to")] = weight
-        if sum(target, Fraction(0)) != 1:
+        if sum(target, Fraction(0)) != 1 and not table.floats:
             total = float(sum(target, Fraction(0)))
             raise FileProblem(path, f"sums to {total:g}; allowed 1 exactly", key=f"{key}.to")
         for at in product([s], a, b):
@@ -268,14 +311,7 @@ def _from_transitions(path: Path, table: GameTable, gamma: Any, start: Any) -> T
         raise FileProblem(
             path, f"no row for {_choice_in_words(table, s, a, b)}", key="game.transitions"
         )
-    return TwoAgentMDP(
-        kernel,
-        gamma,
-        start,
-        states=states,
-        leader_actions=leaders,
-        follower_actions=followers,
-    )
+    return _written_out(path, table, kernel, gamma, names)
 
 
 def _choice_in_words(table: GameTable, s: int, a: int, b: int) -> str:

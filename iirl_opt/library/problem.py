@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,8 @@ class ModelProblem:
     partner : the follower as the file has it, for what a leader knows of it; None if optimal.
     prior : what the file says is believed before the first episode, or None.
     as_stated : whether discount and seed of the game are the file's own.
+    stated : by attribute, what a table was read as, and the table: what is still that very object
+        is written as it was stated, whatever else was replaced.
     """
 
     path: Path
@@ -79,6 +81,7 @@ class ModelProblem:
     partner: FollowerTable | None = None
     prior: PriorTable | None = None
     as_stated: bool = True
+    stated: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def counts_otherwise(self) -> bool:

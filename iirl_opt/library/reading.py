@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from iirl_opt.checks import MAPPING, PATH, SEED, TEXT, checked
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.formats.kinds import kind_of
+from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.library.document import Document, document_schema, read_document
 from iirl_opt.library.entries import read_policy, read_reward
 from iirl_opt.library.families import catalogue
@@ -17,11 +19,12 @@ from iirl_opt.library.followers import read_follower, unknown_number
 from iirl_opt.library.games import Reading, read_game, read_imported
 from iirl_opt.library.observations import read_observation, read_trajectory
 from iirl_opt.library.problem import ModelProblem
+from iirl_opt.library.question import Question
 from iirl_opt.library.rows import read_row
-from iirl_opt.library.schema import RandomGameTable
+from iirl_opt.library.schema import FollowerTable, GameTable, RandomGameTable
 from iirl_opt.library.shipped import find_model
 
-__all__ = ["model_schema", "read_model"]
+__all__ = ["model_schema", "read_model", "refuse_foreign_tables"]
 
 
 @checked(name=PATH, game_seed=SEED, constants=MAPPING, reward=TEXT)
@@ -60,7 +63,8 @@ def read_model(
     if kind_of(path).name != "model":
         return _of_a_game(path, asked)
     document = read_document(path, catalogue.FAMILIES)
-    _refuse_foreign_tables(path, document)
+    some = [key for key in ("follower_reward", "trajectory", "prior") if getattr(document, key)]
+    refuse_foreign_tables(path, document.question, document.follower, some)
     problem = _from_document(path, document, asked, game_seed)
     problem.question.check(problem)
     return problem
@@ -78,8 +82,10 @@ def model_schema() -> dict[str, Any]:
 def _of_a_game(path: Path, asked: Reading) -> ModelProblem:
     """Return the learning problem of a file that holds a game, whose reward is hidden."""
     made = read_imported(path, asked)
+    table = GameTable(file=path.name)
+    _restate(table, asked, made.game)
     whose = "the file's own reward, hidden from the leader"
-    return ModelProblem(
+    problem = ModelProblem(
         path=path,
         title=kind_of(path).stem(path),
         source=whose if made.reward is not None else "a game, of which no reward is chosen",
@@ -90,6 +96,7 @@ def _of_a_game(path: Path, asked: Reading) -> ModelProblem:
         imported=made.imported,
         as_stated=asked.as_stated,
     )
+    return _stating(problem, {"game": table, "truth": None})
 
 
 def _from_document(
@@ -100,6 +107,7 @@ def _from_document(
         document.game.generator.seed = game_seed
     made = read_game(path, document.game, asked)
     game, truth = made.game, made.reward
+    _restate(document.game, asked, game)
     if document.reward is not None:
         if asked.reward is not None or document.game.reward is not None:
             raise FileProblem(path, "has no meaning beside [reward]", key="game.reward")
@@ -109,7 +117,7 @@ def _from_document(
     question = document.question
     key = question.policy_key
     choices = None if key is None else getattr(question, key)
-    return ModelProblem(
+    problem = ModelProblem(
         path=path,
         title=document.title,
         source=document.source,
@@ -141,19 +149,46 @@ def _from_document(
         prior=document.prior,
         as_stated=asked.as_stated and game_seed is None,
     )
+    tables = {
+        "game": document.game,
+        "truth": document.reward,
+        "follower_reward": theirs,
+        "follower": document.follower,
+        "policy": choices,
+        "observations": document.observation,
+        "trajectories": document.trajectory,
+        "rows": document.constraint,
+    }
+    return _stating(problem, tables)
 
 
-def _refuse_foreign_tables(path: Path, document: Document) -> None:
-    """Refuse tables that have a meaning in other families alone."""
+def _restate(table: GameTable, asked: Reading, game: TwoAgentMDP) -> None:
+    """Let a table state what was asked in place of what it said."""
+    if asked.discount is not None:
+        table.discount = game.exact_discount
+    table.constants = {**table.constants, **asked.constants}
+    table.reward = asked.reward or table.reward
+
+
+def _stating(problem: ModelProblem, tables: Mapping[str, Any]) -> ModelProblem:
+    """Return a problem that remembers the tables it was read from."""
+    stated = {name: (getattr(problem, name), table) for name, table in tables.items()}
+    return replace(problem, stated=stated)
+
+
+def refuse_foreign_tables(
+    path: Path, question: Question, follower: FollowerTable | None, there: Iterable[str]
+) -> None:
+    """Refuse tables that have a meaning in other families alone, of those that are there."""
 
     def owners(key: str) -> str:
         return " or ".join(kind.family() for kind in catalogue.FAMILIES if key in kind.takes)
 
-    for key in ("follower_reward", "trajectory", "prior"):
-        if getattr(document, key) and key not in document.question.takes:
+    for key in there:
+        if key not in question.takes:
             problem = f"has a meaning for the family {owners(key)} alone"
             raise FileProblem(path, problem, key=key)
-    unknown = unknown_number(document.follower)
-    if unknown is not None and "unknown" not in document.question.takes:
+    unknown = unknown_number(follower)
+    if unknown is not None and "unknown" not in question.takes:
         problem = f"is 'unknown'; allowed a number, but in the family {owners('unknown')}"
         raise FileProblem(path, problem, key=f"follower.{unknown}")

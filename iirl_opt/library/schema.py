@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 __all__ = [
     "SOURCES",
+    "AffineTable",
     "BoltzmannTable",
     "ChoiceTable",
     "Concentration",
@@ -23,16 +24,19 @@ __all__ = [
     "EpsilonGreedyTable",
     "ExpectTable",
     "ExponentialTable",
+    "ExponentialWeightTable",
     "FollowerTable",
     "GameTable",
     "GammaTable",
     "GridTable",
     "IntroductoryGameTable",
+    "Label",
     "MazeMakerTable",
     "Number",
     "ObservationTable",
     "OptimalTable",
     "PolicyTable",
+    "PowerTable",
     "PriorTable",
     "ProportionalTable",
     "RandomGameTable",
@@ -48,6 +52,9 @@ __all__ = [
 Number = Fraction
 Weights = dict[str, Number]
 PolicyTable = dict[str, str | Weights]
+
+# A name of a state or action; a list is a tuple. Elsewhere in a file its text stands for it.
+Label = str | int | float | bool | list[Any]
 
 
 def _by_default(*ratio: int) -> Any:
@@ -68,14 +75,19 @@ class Concentration:
     def __init__(self, default: Number, by_state: dict[str, Number]) -> None:
         self.default, self.by_state = default, by_state
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Concentration) and vars(self) == vars(other)
 
-class TransitionTable(Table, rename={"origin": "from"}):
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TransitionTable(Table, kw_only=True, rename={"origin": "from"}):
     """One row or several of the kernel; ``"*"`` stands for every action."""
 
     origin: str
-    to: Weights
     leader: str = "*"
     follower: str = "*"
+    to: Weights
 
 
 class GridTable(Table):
@@ -130,9 +142,10 @@ class GameTable(Table):
     """The game, from exactly one of its sources: see `SOURCES`."""
 
     discount: Number | None = None
-    states: list[str] | None = None
-    leader_actions: list[str] | None = None
-    follower_actions: list[str] | None = None
+    floats: bool = False
+    states: list[Label] | None = None
+    leader_actions: list[Label] | None = None
+    follower_actions: list[Label] | None = None
     start: Literal["uniform"] | Weights | None = None
     transitions: list[TransitionTable] | None = None
     kernel: list[list[list[list[Number]]]] | None = None
@@ -147,13 +160,13 @@ class GameTable(Table):
 SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")
 
 
-class ChoiceTable(Table):
+class ChoiceTable(Table, kw_only=True):
     """The reward of one choice, or of several: ``"*"`` stands for every state or action."""
 
-    value: Number
     state: str = "*"
     leader: str = "*"
     follower: str = "*"
+    value: Number
 
 
 class RewardTable(Table):
@@ -168,6 +181,7 @@ class OptimalTable(Table, tag_field="model", tag="optimal"):
     """A follower that answers optimally."""
 
     ties: Literal["first", "last", "random", "mix", "all"] = "first"
+    seed: int | None = None
 
 
 class EpsilonGreedyTable(Table, tag_field="model", tag="epsilon-greedy"):
@@ -175,6 +189,7 @@ class EpsilonGreedyTable(Table, tag_field="model", tag="epsilon-greedy"):
 
     epsilon: float | Literal["unknown"]
     ties: Literal["first", "last", "random", "mix"] = "first"
+    seed: int | None = None
 
 
 class BoltzmannTable(Table, tag_field="model", tag="boltzmann"):
@@ -183,10 +198,34 @@ class BoltzmannTable(Table, tag_field="model", tag="boltzmann"):
     beta: float | Literal["unknown"]
 
 
+class AffineTable(Table, tag_field="name", tag="affine"):
+    """See `iirl_opt.follower.Affine`."""
+
+    constant: float = 0.0
+    slope: float = 1.0
+
+
+class PowerTable(Table, tag_field="name", tag="power"):
+    """See `iirl_opt.follower.Power`."""
+
+    exponent: int
+
+
+class ExponentialWeightTable(Table, tag_field="name", tag="exponential"):
+    """See `iirl_opt.follower.Exponential`."""
+
+    rate: float = 1.0
+
+
 class ProportionalTable(Table, tag_field="model", tag="proportional"):
     """A follower that plays in proportion to a function of the action values."""
 
-    function: Literal["exp", "1 + x", "identity", "sqrt"]
+    function: (
+        Literal["exp", "1 + x", "identity", "sqrt"]
+        | AffineTable
+        | PowerTable
+        | ExponentialWeightTable
+    )
 
 
 FollowerTable = OptimalTable | EpsilonGreedyTable | BoltzmannTable | ProportionalTable
@@ -247,12 +286,16 @@ class ConstraintTable(Table, rename={"target": "on"}):
     equals: float | None = None
 
 
-class ExpectTable(Table):
-    """An expected quantity: a value with its tolerance, or a bound; and where it comes from."""
+class ExpectTable(Table, kw_only=True):
+    """An expected quantity: a value with its tolerance, or a bound; and where it comes from.
+
+    `values` are those of a quantity that has many, ``quantity[name]``: by name, or all in order.
+    """
 
     quantity: str
-    source: str
     value: float | None = None
+    values: dict[str, float] | list[float] | None = None
     tolerance: float = 0.0
     at_most: float | None = None
     at_least: float | None = None
+    source: str
