@@ -138,6 +138,11 @@ def rows_of(program):
     return dict(constraints=program.constraints, variable=program.variables()[0])
 
 
+def parametric_program():
+    x, limit = cp.Variable(2, name="x"), cp.Parameter(name="limit", value=1.0)
+    return cp.Problem(cp.Minimize(cp.sum(x)), [x >= limit])
+
+
 def live(**arguments):
     """Return the baseline of a method that changes its program: a new one each time."""
     numbers = [1.0, 2.0], np.eye(2), [1.0, 1.0], [np.inf, np.inf]
@@ -534,6 +539,7 @@ SOLVERS = {
     "LiveProgram.change_rows": live(row_lower=[0.0, 0.0], row_upper=[3.0, 3.0]),
     "LiveProgram.of": lambda: (iirl.solver.LiveProgram, dict(problem=small_program())),
     "LiveProgram.remove_columns": live(which=[0]),
+    "LiveProgram.set": lambda: (iirl.solver.LiveProgram.of(parametric_program()), dict(limit=2.0)),
     "LiveProgram.solve": live(),
     "LiveProgram.start_from": live(basic={"x": True, "rows": False}),
     "solve": lambda: dict(problem=small_program()),

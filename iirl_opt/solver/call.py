@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.solver.basis import SimplexBasis
+from iirl_opt.solver.log import LOGGER
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.run import Stopped, run_highs
 
@@ -102,7 +103,9 @@ def call(program: Program, options: Mapping[str, Any], start: Start = None) -> S
         point.col_value = start
         highs.setSolution(point)
     stopped = run_highs(highs, whole=bool(program.whole.any()))
-    return read(highs, stopped)
+    said = read(highs, stopped)
+    LOGGER.debug("HiGHS: %s after %d iterations, options %s", said.status, said.iterations, options)
+    return said
 
 
 def begin_at(highs: highspy.Highs, basis: SimplexBasis, program: Program) -> None:

@@ -140,14 +140,19 @@ def compiled_data(problem: cp.Problem) -> Any:
     return _chained(problem, HiGHS())[0] if plain is None else plain.data
 
 
-def compile_other(problem: cp.Problem, chosen: Solver) -> Other:
-    """Return a problem ready for another solver than HiGHS, or without any variable."""
+def compile_other(problem: cp.Problem, chosen: Solver, *, verbose: bool = False) -> Other:
+    """Return a problem ready for another solver than HiGHS, or without any variable.
+
+    Parameters
+    ----------
+    verbose : whether the solver is to show its own log.
+    """
     options = chosen.arguments()
     data, chain, inverse = _chained(problem, chosen)
 
     def run() -> Any:
         with quiet():
-            return chain.solve_via_data(problem, data, False, False, dict(options))
+            return chain.solve_via_data(problem, data, False, verbose, dict(options))
 
     def unpack(raw: Any) -> str:
         with quiet():

@@ -28,15 +28,16 @@ from iirl_opt.errors import (
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.call import objective_scale
-from iirl_opt.solver.compiled import compile_other, compile_problem, quiet
+from iirl_opt.solver.compiled import Compiled, compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
+from iirl_opt.solver.log import aloud, report
 from iirl_opt.solver.names import unique_names
 from iirl_opt.solver.program import Quality
-from iirl_opt.solver.records import Clarabel, HiGHS, Named, Residuals, Solved, Solver, Status
+from iirl_opt.solver.records import SOLVER, Clarabel, HiGHS, Residuals, Solved, Solver, Status
 from iirl_opt.solver.rules import PROGRAM
-from iirl_opt.solver.settle import settle
+from iirl_opt.solver.settle import Settlement, settle
 
-__all__ = ["chosen_solver", "raised", "solve", "version_of"]
+__all__ = ["raised", "recorded", "solve", "version_of"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
 }
 
 
-@checked(problem=PROGRAM, throw=FLAG, initial=MAPPING, basis=MAPPING)
+@checked(problem=PROGRAM, solver=SOLVER, throw=FLAG, initial=MAPPING, basis=MAPPING, verbose=FLAG)
 def solve(
     problem: cp.Problem,
     solver: Solver | str | None = None,
@@ -59,6 +60,7 @@ def solve(
     throw: bool = True,
     initial: Mapping[cp.Variable, Any] | None = None,
     basis: Mapping[str, ArrayLike] | None = None,
+    verbose: bool = False,
 ) -> Solved:
     """Solve any cvxpy problem and return what was found, with recomputed residuals.
 
@@ -68,7 +70,8 @@ def solve(
     ----------
     problem : a convex cvxpy problem; label constraints by ``constraint.set_label(name)`` to find
         their multipliers under that name.
-    solver : `HiGHS` by default; another, or the name of one that cvxpy has: ``"CLARABEL"``.
+    solver : `HiGHS` by default; another, or the name of one that cvxpy has installed, in upper or
+        lower case: ``"clarabel"``.
     throw : raise on every status but OPTIMAL; otherwise return the record.
     initial : values of all variables, a point from which HiGHS begins a mixed-integer program that
         is plain (vectors and constant matrices); it saves time and changes no answer.
@@ -77,6 +80,8 @@ def solve(
         not basic, constraints are; as many are as there are rows. It saves time, and may change
         which of several optima is found. For every other problem, and by other solvers, neither
         `initial` nor `basis` is used, or looked at.
+    verbose : show the solver's own log on the standard output. A line a solve goes to the logger
+        ``iirl_opt.solver`` in any case.
 
     Raises
     ------
@@ -94,16 +99,15 @@ def solve(
 
     **Cost** one program; some more where the first answer is no proof.
     """
-    if not isinstance(problem, cp.Problem):
-        raise InvalidArgument("problem", f"is {problem!r}", "a cvxpy.Problem", problem)
     if initial is not None and basis is not None:
         raise InvalidArgument("initial", "is given beside a basis", "one of the two", initial)
-    chosen = chosen_solver(solver)
+    chosen = HiGHS() if solver is None else SOLVER("solver", solver)
+    chosen = aloud(chosen) if verbose else chosen
     swallow_banner()
     if isinstance(chosen, HiGHS) and problem.variables():
         solved, cause = _by_highs(problem, chosen, initial, basis)
     else:
-        solved, cause = _by_other(problem, chosen), None
+        solved, cause = _by_other(problem, chosen, verbose=verbose), None
     return raised(solved, cause, throw=throw)
 
 
@@ -118,41 +122,6 @@ def raised(solved: Solved, cause: BaseException | None, *, throw: bool) -> Solve
     return solved
 
 
-def chosen_solver(solver: Solver | str | None) -> Solver:
-    """Return a solver as an object.
-
-    Raises
-    ------
-    InvalidArgument
-        It is none, or is not installed.
-    """
-    if solver is None:
-        return HiGHS()
-    if isinstance(solver, str):
-        name = solver.upper()
-        known: dict[str, Solver] = {"HIGHS": HiGHS(), "CLARABEL": Clarabel()}
-        chosen = known.get(name) or Named(name)
-    else:
-        chosen = solver
-    called = getattr(chosen, "name", None)
-    if not isinstance(called, str) or not callable(getattr(chosen, "arguments", None)):
-        raise InvalidArgument("solver", f"is {solver!r}", _names_allowed(), solver)
-    if called not in _installed():
-        raise InvalidArgument(
-            "solver", f"is {called}, which is not installed", _names_allowed(), solver
-        )
-    return chosen
-
-
-@cache
-def _installed() -> tuple[str, ...]:
-    return tuple(cp.installed_solvers())
-
-
-def _names_allowed() -> str:
-    return f"HiGHS(), Clarabel(), Named(...), or a name among {', '.join(_installed())}"
-
-
 def _by_highs(
     problem: cp.Problem,
     chosen: HiGHS,
@@ -163,7 +132,25 @@ def _by_highs(
     compiled = compile_problem(problem, chosen, initial, basis)
     ready = time.perf_counter()
     answer = settle(compiled.program, chosen, start=compiled.start)
-    seconds = time.perf_counter() - ready
+    seconds = (time.perf_counter() - ready, ready - began)
+    solved = recorded(problem, chosen, compiled, answer, seconds)
+    report(compiled.program.kind, compiled.program.shape, solved)
+    return solved, answer.cause
+
+
+def recorded(
+    problem: cp.Problem,
+    chosen: HiGHS,
+    compiled: Compiled,
+    answer: Settlement,
+    seconds: tuple[float, float],
+) -> Solved:
+    """Return the record of what HiGHS answered, and give variables and constraints their values.
+
+    Parameters
+    ----------
+    seconds : in HiGHS, and before.
+    """
     usable = answer.x is not None and answer.status in USABLE
     _forget(problem)
     if usable or answer.status is Status.INFEASIBLE:
@@ -177,7 +164,7 @@ def _by_highs(
         distance = compiled.program.value(answer.x) - answer.bound
         bound = value + distance if isinstance(problem.objective, cp.Maximize) else value - distance
     options = objective_scale(compiled.program) | chosen.arguments()["highs_options"]
-    solved = Solved(
+    return Solved(
         status=answer.status,
         value=value,
         primal=_primal(problem) if usable else {},
@@ -188,22 +175,21 @@ def _by_highs(
         solver=chosen.name,
         version=version_of(chosen.name),
         options={"highs_options": options},
-        compile_seconds=ready - began,
-        seconds=seconds,
+        compile_seconds=seconds[1],
+        seconds=seconds[0],
         iterations=answer.iterations,
         said=answer.said,
         note=answer.note,
     )
-    return solved, answer.cause
 
 
 # Statuses whose point counts.
 USABLE = (Status.OPTIMAL, Status.LIMIT, Status.INTERRUPTED)
 
 
-def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
+def _by_other(problem: cp.Problem, chosen: Solver, *, verbose: bool) -> Solved:
     began = time.perf_counter()
-    compiled = compile_other(problem, chosen)
+    compiled = compile_other(problem, chosen, verbose=verbose)
     ready = time.perf_counter()
     raw = compiled.run()
     seconds = time.perf_counter() - ready
@@ -236,7 +222,7 @@ def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
     value = float(problem.value) if point and status in USABLE else None
     if value is None:
         _forget(problem)
-    return Solved(
+    solved = Solved(
         status=status,
         value=value,
         primal={} if value is None else _primal(problem),
@@ -252,6 +238,9 @@ def _by_other(problem: cp.Problem, chosen: Solver) -> Solved:
         iterations=iterations,
         said=said,
     )
+    matrix = compiled.data.get("A") if isinstance(compiled.data, dict) else None
+    report("program", None if matrix is None else matrix.shape, solved)
+    return solved
 
 
 def _rows_hold(problem: cp.Problem, limit: float) -> bool:

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import cvxpy as cp
-import highspy
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -31,39 +31,31 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, MAPPING, array_of_whole, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.basis import SimplexBasis
-from iirl_opt.solver.call import (
-    EITHER,
-    RANGE,
-    Said,
-    begin_at,
-    new_highs,
-    objective_scale,
-    read,
-    set_options,
-)
-from iirl_opt.solver.door import raised, version_of
-from iirl_opt.solver.linear import column_bounds, read_linear, row_bounds
+from iirl_opt.solver.door import raised, recorded, version_of
+from iirl_opt.solver.engine import DUAL, PRIMAL, Engine
+from iirl_opt.solver.log import report
+from iirl_opt.solver.names import unique_names
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HIGHS, HiGHS, Solved, Status
-from iirl_opt.solver.rules import LIMITS, MATRIX, NUMBERS, PROGRAM
-from iirl_opt.solver.run import run_highs
-from iirl_opt.solver.scaling import in_range
-from iirl_opt.solver.settle import Settlement, Unit, judge, settle
+from iirl_opt.solver.rules import (
+    LIMITS,
+    MATRIX,
+    NUMBERS,
+    PROGRAM,
+    own_matrix,
+    pair_of_bounds,
+    vector,
+)
+from iirl_opt.solver.settle import Settlement
+from iirl_opt.solver.source import Source
 
 __all__ = ["LiveProgram"]
 
 Array = NDArray[np.float64]
 
-# A solve from an old basis whose largest relative residual is above this is repeated from scratch.
-HOT = 1e-7
-
-# HiGHS's names of its simplex methods.
-DUAL, PRIMAL = 1, 4
-
-# What HiGHS does with a cost that needs no scaling.
-UNSCALED = {"user_objective_scale": 0}
+# The names of rows and of columns that came after a problem's own.
+ADDED = ("added rows", "added columns")
 
 
 class Advance(NamedTuple):
@@ -129,58 +121,101 @@ class LiveProgram:
         maximise: bool = False,
         solver: HiGHS | None = None,
     ) -> None:
-        self.solver: HiGHS = HiGHS() if solver is None else solver
-        if not isinstance(self.solver, HiGHS) or self.solver.method not in ("choose", "simplex"):
-            raise InvalidArgument(
-                "solver", f"is {self.solver}", "HiGHS by a simplex method", self.solver
-            )
-        self._sign = -1.0 if maximise else 1.0
-        cost = self._sign * _vector("objective", objective)
+        sign = -1.0 if maximise else 1.0
+        cost = sign * vector("objective", objective)
         n = cost.size
-        rows = _matrix(matrix, (None, n))
-        m = rows.shape[0]
-        low, high = _bounds("row_lower, row_upper", row_lower, row_upper, m)
-        least, most = _bounds("lower, upper", lower, upper, n)
-        self._program = Program(cost, rows, low, high, least, most, np.zeros(n, dtype=bool))
-        self.columns: Mapping[str, slice] = {"x": slice(0, n)}
-        self.rows: Mapping[str, slice] = {"rows": slice(0, m)}
-        self._method = DUAL
-        self._solved = False
-        # Whether rounds were asked for, and HiGHS's copy may lack numbers: it serves them alone.
-        self._rounds = self._rough = False
-        swallow_banner()
-        self._highs: highspy.Highs | None = None
-        self._load()
+        rows = own_matrix(matrix, (None, n))
+        low, high = pair_of_bounds("row_lower, row_upper", row_lower, row_upper, rows.shape[0])
+        least, most = pair_of_bounds("lower, upper", lower, upper, n)
+        program = Program(cost, rows, low, high, least, most, np.zeros(n, dtype=bool))
+        self._begin(program, sign, solver, None)
+
+    def _begin(
+        self, program: Program, sign: float, solver: HiGHS | None, source: Source | None
+    ) -> None:
+        self._engine, self._sign, self._source = Engine(program, solver), sign, source
+        # Whether the value is that of the problem behind, or of an objective that came later.
+        self._own_goal = source is not None
 
     @classmethod
     @checked(problem=PROGRAM, solver=HIGHS)
     def of(cls, problem: cp.Problem, solver: HiGHS | None = None) -> LiveProgram:
-        """Return a plain cvxpy problem as a live program; constants of its objective are left out.
+        """Return a linear cvxpy problem as a live program, with the names that it has.
 
-        `columns` and `rows` then say where each variable (by name) and each constraint (by label)
-        stands. Inequalities are rows ``A x ≤ b``, so that their multipliers are ≥ 0.
+        It may hold parameters, as long as everything is affine in them (cvxpy calls that DPP): each
+        `solve` is at their values of then, and begins where the one before ended. What cvxpy adds,
+        for a norm or a maximum, is there, too. `columns` and `rows` say where each variable (by
+        name) and each constraint (by label) stands. Inequalities are rows ``A x ≤ b``, so that
+        their multipliers are ≥ 0.
 
         Raises
         ------
         InvalidArgument
-            The problem is not made of vectors, constant matrices and comparisons of those.
+            The problem is no linear program, or not DPP: names the part of it that is none.
+
+        Examples
+        --------
+        >>> share = cp.Parameter(name="share", nonneg=True)
+        >>> x = cp.Variable(2, name="x", nonneg=True)
+        >>> rows = [(cp.sum(x) == 1).set_label("sum"), (x[1] <= share).set_label("cap")]
+        >>> share.value = 0.25
+        >>> live = LiveProgram.of(cp.Problem(cp.Maximize(x[0] + 3 * x[1]), rows))
+        >>> live.solve().value
+        1.5
+        >>> live.set(share=0.5)
+        >>> solved = live.solve()
+        >>> solved.value, solved.primal["x"], solved.duals["cap"]
+        (2.0, array([0.5, 0.5]), array(2.))
         """
-        program = read_linear(problem)
-        whole = program is not None and [
-            *program.data["bool_vars_idx"],
-            *program.data["int_vars_idx"],
-        ]
-        if program is None or whole:
-            raise InvalidArgument("problem", "is no plain linear program", "an LP", problem)
-        matrix, low, high = row_bounds(program.data)
-        lower, upper = column_bounds(program.data, matrix.shape[1])
-        maximise = isinstance(problem.objective, cp.Maximize)
-        goal = -program.data["c"] if maximise else program.data["c"]
-        live = cls(
-            goal, matrix, low, high, lower=lower, upper=upper, maximise=maximise, solver=solver
-        )
-        live.columns, live.rows = program.column_names, program.row_names
+        source = Source(problem)
+        live = cls.__new__(cls)
+        sign = -1.0 if isinstance(problem.objective, cp.Maximize) else 1.0
+        live._begin(source.compiled.program, sign, solver, source)
         return live
+
+    @property
+    def columns(self) -> Mapping[str, slice]:
+        """Where each variable stands; those that were added stand under a name of their own."""
+        return self._where("x", 1)
+
+    @property
+    def rows(self) -> Mapping[str, slice]:
+        """Where each constraint stands; rows that were added stand under a name of their own."""
+        return self._where("rows", 0)
+
+    def _where(self, whole: str, axis: int) -> dict[str, slice]:
+        now = self.shape[axis]
+        if self._source is None:
+            return {whole: slice(0, now)}
+        layout = self._source.layout
+        blocks = layout.columns if axis else layout.rows
+        at = [block.at for block in blocks if block.name is not None]
+        names = [block.name for block in blocks if block.name is not None]
+        first = self._source.compiled.program.shape[axis]
+        if now > first:
+            names, at = [*names, ADDED[axis]], [*at, slice(first, now)]
+        return dict(zip(unique_names(names), at, strict=True))
+
+    def set(self, **values: ArrayLike) -> None:
+        """Set parameters of the problem by name: all of them, or none.
+
+        ``parameter.value = ...`` does the same.
+
+        Raises
+        ------
+        UnknownLabel
+            No parameter has this name.
+        InvalidArgument
+            A value that the parameter does not admit; a program that comes from no problem.
+        """
+        if self._source is None:
+            raise InvalidArgument("values", "are of parameters", "a program from `of`", values)
+        self._source.set(values)
+
+    @property
+    def solver(self) -> HiGHS:
+        """HiGHS with its options."""
+        return self._engine.solver
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -189,63 +224,73 @@ class LiveProgram:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and columns."""
-        return self._program.shape
+        return self._engine.program.shape
 
     @checked(objective=NUMBERS)
     def change_objective(self, objective: ArrayLike) -> None:
         """Replace the objective, shape (n,); the sense stays."""
-        cost = self._sign * _vector("objective", objective, self.shape[1])
-        self._program, self._method = self._program.changed(cost=cost), PRIMAL
-        if highs := self._still_in_range():
-            self._keep(highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost))
+        self._refuse_to_diverge()
+        cost = self._sign * vector("objective", objective, self.shape[1])
+        self._own_goal = False
+        every = np.arange(cost.size, dtype=np.int32)
+        self._engine.change(
+            self._engine.program.changed(cost=cost),
+            PRIMAL,
+            lambda highs: highs.changeColsCost(cost.size, every, cost),
+        )
 
     @checked(row_lower=LIMITS, row_upper=LIMITS)
     def change_rows(self, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Replace the bounds on the rows, shape (m,) each."""
+        self._refuse_to_diverge()
         m = self.shape[0]
-        low, high = _bounds("row_lower, row_upper", row_lower, row_upper, m)
-        self._program = self._program.changed(row_lower=low, row_upper=high)
-        self._method = DUAL
-        if highs := self._still_in_range():
-            self._keep(highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), low, high))
+        low, high = pair_of_bounds("row_lower, row_upper", row_lower, row_upper, m)
+        every = np.arange(m, dtype=np.int32)
+        self._engine.change(
+            self._engine.program.changed(row_lower=low, row_upper=high),
+            DUAL,
+            lambda highs: highs.changeRowsBounds(m, every, low, high),
+        )
 
     @checked(matrix=MATRIX, row_lower=LIMITS, row_upper=LIMITS)
     def add_rows(self, matrix: Any, row_lower: ArrayLike, row_upper: ArrayLike) -> None:
         """Add rows, shape (k, n), below those that are there."""
-        new = _matrix(matrix, (None, self.shape[1])).tocsr()
-        low, high = _bounds("row_lower, row_upper", row_lower, row_upper, new.shape[0])
-        now = self._program
-        self._program = now.changed(
+        self._refuse_to_diverge()
+        new = own_matrix(matrix, (None, self.shape[1])).tocsr()
+        low, high = pair_of_bounds("row_lower, row_upper", row_lower, row_upper, new.shape[0])
+        now = self._engine.program
+        longer = now.changed(
             matrix=sp.vstack([now.matrix, new], format="csc"),
             row_lower=np.append(now.row_lower, low),
             row_upper=np.append(now.row_upper, high),
         )
-        self._method = DUAL
-        if highs := self._still_in_range():
-            self._keep(
-                highs.addRows(new.shape[0], low, high, new.nnz, new.indptr, new.indices, new.data)
-            )
+        entries = (new.nnz, new.indptr, new.indices, new.data)
+        self._engine.change(
+            longer, DUAL, lambda highs: highs.addRows(new.shape[0], low, high, *entries)
+        )
 
     @checked(objective=NUMBERS, matrix=MATRIX, lower=LIMITS, upper=LIMITS)
     def add_columns(
         self, objective: ArrayLike, matrix: Any, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf
     ) -> None:
         """Add variables after those that are there: their objective (k,) and columns (m, k)."""
-        cost = self._sign * _vector("objective", objective)
-        new = _matrix(matrix, (self.shape[0], cost.size))
-        low, high = _bounds("lower, upper", lower, upper, cost.size)
-        now = self._program
-        self._program = now.changed(
+        self._refuse_to_diverge()
+        cost = self._sign * vector("objective", objective)
+        self._own_goal = False
+        new = own_matrix(matrix, (self.shape[0], cost.size))
+        low, high = pair_of_bounds("lower, upper", lower, upper, cost.size)
+        now = self._engine.program
+        wider = now.changed(
             cost=np.append(now.cost, cost),
             matrix=_beside(now.matrix, new),
             lower=np.append(now.lower, low),
             upper=np.append(now.upper, high),
             whole=np.zeros(now.cost.size + cost.size, dtype=bool),
         )
-        self._method = PRIMAL
-        if highs := self._still_in_range():
-            entries = (new.nnz, new.indptr, new.indices, new.data)
-            self._keep(highs.addCols(cost.size, cost, low, high, *entries))
+        entries = (new.nnz, new.indptr, new.indices, new.data)
+        self._engine.change(
+            wider, PRIMAL, lambda highs: highs.addCols(cost.size, cost, low, high, *entries)
+        )
 
     @checked(which=array_of_whole(1))
     def remove_columns(self, which: ArrayLike) -> None:
@@ -254,20 +299,20 @@ class LiveProgram:
         Raises
         ------
         InvalidArgument
-            A position that the program does not have.
+            A position that the program does not have, or that a variable of a problem has.
         """
         gone, n = np.unique(np.asarray(which)), self.shape[1]
-        if gone.size and gone[-1] >= n:
-            raise InvalidArgument("which", f"has {gone[-1]}", f"0 … {n - 1}", which)
+        first = 0 if self._source is None else self._source.compiled.program.shape[1]
+        if gone.size and not (first <= gone[0] and gone[-1] < n):
+            wrong = gone[-1] if gone[-1] >= n else gone[0]
+            raise InvalidArgument("which", f"has {wrong}", f"{first} … {n - 1}", which)
         gone = gone.astype(np.int32)
         kept = np.setdiff1d(np.arange(n), gone)
-        now = self._program
+        now = self._engine.program
         names = ("cost", "lower", "upper", "whole")
         columns = {name: getattr(now, name)[kept] for name in names}
-        self._program = now.changed(matrix=now.matrix[:, kept], **columns)
-        self._method = PRIMAL
-        if highs := self._still_in_range():
-            self._keep(highs.deleteCols(gone.size, gone))
+        narrower = now.changed(matrix=now.matrix[:, kept], **columns)
+        self._engine.change(narrower, PRIMAL, lambda highs: highs.deleteCols(gone.size, gone))
 
     @checked(basic=MAPPING)
     def start_from(self, basic: Mapping[str, ArrayLike]) -> None:
@@ -295,52 +340,47 @@ class LiveProgram:
         0
         """
         basis = SimplexBasis.named(basic, self.columns, self.rows, self.shape)
-        if self._highs is not None:
-            begin_at(self._highs, basis, self._program)
-            self._method = EITHER
+        self._engine.begin_at(basis)
 
-    @checked(throw=FLAG)
-    def solve(self, *, throw: bool = True) -> Solved:
+    @checked(throw=FLAG, verbose=FLAG)
+    def solve(self, *, throw: bool = True, verbose: bool = False) -> Solved:
         """Solve the program as it stands, from the last basis where there is one.
+
+        Parameters
+        ----------
+        throw : raise on every status but OPTIMAL; otherwise return the record.
+        verbose : show HiGHS's own log on the standard output.
 
         Returns
         -------
         Solved
             ``primal["x"]``, and ``duals["rows"]`` in the sign of cvxpy: a multiplier is positive
-            where the row presses against its upper bound, and negative against its lower bound.
+            where the row presses against its upper bound, and negative against its lower bound. Of
+            a cvxpy problem, all of it by name and in its shape, as after `iirl_opt.solver.solve`.
 
         Raises
         ------
         Infeasible, Unbounded, LimitReached, SolverFailed
             As `iirl_opt.solver.solve` does, each with the record.
+        InvalidArgument
+            A parameter without a value.
 
         **Cost** one linear program, hot; another one, cold, where that failed.
         """
         began = time.perf_counter()
-        program = self._program
-        answer = self._hot(program) if self._highs is not None and not self._rough else None
-        if answer is None:
-            answer = settle(program, self.solver)
-        elif not answer.final:
-            answer = settle(program, self.solver, first=answer)
-        self._solved = answer.status is Status.OPTIMAL
-        solved = self._record(program, answer, time.perf_counter() - began)
+        if self._source is not None and self._source.parameters:
+            self._engine.follow(self._source.read())
+        ready = time.perf_counter()
+        answer = self._engine.answer(verbose=verbose)
+        solved = self._record(answer, time.perf_counter() - ready, ready - began)
+        report("live LP", self.shape, solved)
         return raised(solved, answer.cause, throw=throw)
 
-    def _hot(self, program: Program) -> Settlement | None:
-        """Solve from the last basis; None where what came of it is to be solved from scratch."""
-        assert self._highs is not None
-        options = objective_scale(program)
-        said = self._said(self._highs, options)
-        answer = judge(Unit.plain(program), said, options)
-        if answer.cause is not None or answer.status is Status.LIMIT:
-            return answer
-        good = answer.quality is not None and answer.quality.relative <= HOT
-        if answer.final and (good or answer.status is not Status.OPTIMAL or not self._solved):
-            return answer
-        self._highs.clearSolver()
-        self._method = DUAL
-        return None if answer.final else answer
+    def _refuse_to_diverge(self) -> None:
+        """Refuse changes of a program that follows parameters: the next values would undo them."""
+        if self._source is not None and self._source.parameters:
+            names = ", ".join(p.name() for p in self._source.parameters)
+            raise InvalidArgument("program", f"follows parameters ({names})", "values for those")
 
     def advance(self) -> Advance | None:
         """Go on from the last basis, and return where that led: a round of a method of cuts.
@@ -356,66 +396,22 @@ class LiveProgram:
 
         **Cost** one linear program, hot.
         """
-        self._rounds = True
-        if self._highs is None:
-            self._load()
-        if self._highs is None:
+        said = self._engine.round()
+        if said is None:
             return None
-        said = self._said(self._highs, {})
         if said.stopped.cause is not None:
             interrupted = Settlement(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
-            raised(self._record(self._program, interrupted, 0.0), interrupted.cause, throw=True)
+            raised(self._record(interrupted, 0.0, 0.0), interrupted.cause, throw=True)
         if said.status not in ("kOptimal", "kUnknown") or said.x is None or said.y is None:
             return None
         return Advance(said.x, -said.y, said.iterations)
 
-    def _said(self, highs: highspy.Highs, options: Mapping[str, Any]) -> Said:
-        """Run HiGHS from the last basis with further options, and return what it says."""
-        set_options(highs, {"simplex_strategy": self._method} | UNSCALED | dict(options))
-        set_options(highs, self.solver.options)
-        if self.solver.time_limit is not None:
-            # HiGHS's clock runs on from one solve of an object to the next.
-            set_options(highs, {"time_limit": highs.getRunTime() + self.solver.time_limit})
-        stopped = run_highs(highs)
-        said = read(highs, stopped)
-        if stopped.cause is not None:
-            # HiGHS would find itself interrupted again, or is still at work.
-            self._load()
-        return said
-
-    def _load(self) -> None:
-        """Give the program to a new HiGHS object, or to none where its numbers need other units.
-
-        Rounds are served in any case.
-        """
-        self._highs = None
-        self._method = DUAL
-        self._rough = not in_range(self._program)
-        if self._rounds or not self._rough:
-            self._highs = new_highs(RANGE | self.solver.arguments()["highs_options"])
-            if not self._program.pass_to(self._highs):
-                self._highs = None
-
-    def _keep(self, said: highspy.HighsStatus) -> None:
-        """Give HiGHS's copy up where HiGHS refused a change of it."""
-        if said == highspy.HighsStatus.kError:
-            self._highs = None
-
-    def _still_in_range(self) -> highspy.Highs | None:
-        """Return the HiGHS object that is to change too; without one every solve is afresh.
-
-        It is given up for good where a number came that it may drop or refuse; among rounds it
-        serves them still.
-        """
-        if self._highs is not None and not self._rough and not in_range(self._program):
-            self._rough = True
-            self._highs = self._highs if self._rounds else None
-        return self._highs
-
-    def _record(self, program: Program, answer: Settlement, seconds: float) -> Solved:
+    def _record(self, answer: Settlement, seconds: float, compile_seconds: float) -> Solved:
+        if self._source is not None:
+            return self._named(self._source, answer, (seconds, compile_seconds))
         value, primal, duals, farkas = None, {}, {}, None
         if answer.x is not None:
-            value = float(self._sign * program.value(answer.x))
+            value = float(self._sign * self._engine.program.value(answer.x))
             primal = {"x": answer.x}
             duals = {} if answer.y is None else {"rows": -answer.y}
         elif answer.ray is not None:
@@ -438,30 +434,28 @@ class LiveProgram:
             note=answer.note,
         )
 
-
-def _vector(place: str, values: ArrayLike, size: int | None = None) -> Array:
-    vector = np.array(values, dtype=float)
-    if vector.ndim != 1 or size not in (None, vector.size):
-        allowed = "one dimension" if size is None else f"({size},)"
-        raise InvalidArgument(place, f"has shape {vector.shape}", allowed, vector.shape)
-    if not np.isfinite(vector).all():
-        raise InvalidArgument(place, "is not finite", "finite numbers", values)
-    return vector
-
-
-def _matrix(values: Any, shape: tuple[int | None, int]) -> Matrix:
-    # Its own: what the caller changes later must not reach a program whose size is known.
-    matrix: Matrix = sp.csc_array(values, dtype=float, copy=True)
-    # HiGHS takes no entry twice.
-    matrix.sum_duplicates()
-    if matrix.ndim != 2 or any(
-        a not in (None, b) for a, b in zip(shape, matrix.shape, strict=True)
-    ):
-        allowed = f"({'any' if shape[0] is None else shape[0]}, {shape[1]})"
-        raise InvalidArgument("matrix", f"has shape {matrix.shape}", allowed, matrix.shape)
-    if not np.isfinite(matrix.data).all():
-        raise InvalidArgument("matrix", "is not finite", "finite numbers", values)
-    return matrix
+    def _named(self, source: Source, answer: Settlement, times: tuple[float, float]) -> Solved:
+        """Return the record by the names of a problem, and of what was added to it."""
+        m, n = source.compiled.program.shape
+        own = replace(
+            answer,
+            x=None if answer.x is None else answer.x[:n],
+            y=None if answer.y is None else answer.y[:m],
+            ray=None if answer.ray is None else answer.ray[:m],
+        )
+        solved = recorded(source.problem, self.solver, source.compiled, own, times)
+        more: dict[str, Any] = {}
+        if not self._own_goal and answer.x is not None:
+            more["value"] = float(self._sign * self._engine.program.value(answer.x))
+        for part, given, at in (
+            ("primal", answer.x, self.columns.get(ADDED[1])),
+            ("duals", None if answer.y is None else -answer.y, self.rows.get(ADDED[0])),
+            ("farkas", None if answer.ray is None else -answer.ray, self.rows.get(ADDED[0])),
+        ):
+            if given is not None and at is not None:
+                name = ADDED[1] if part == "primal" else ADDED[0]
+                more[part] = dict(getattr(solved, part) or {}) | {name: given[at]}
+        return replace(solved, **more) if more else solved
 
 
 def _beside(left: Matrix, right: Matrix) -> Matrix:
@@ -472,14 +466,3 @@ def _beside(left: Matrix, right: Matrix) -> Matrix:
         np.concatenate([left.indptr, left.indptr[-1] + right.indptr[1:]]),
     )
     return sp.csc_array(parts, shape=(left.shape[0], left.shape[1] + right.shape[1]))
-
-
-def _bounds(place: str, low: ArrayLike, high: ArrayLike, size: int) -> tuple[Array, ...]:
-    try:
-        pair = [np.broadcast_to(np.asarray(side, dtype=float), (size,)) for side in (low, high)]
-    except ValueError:
-        shapes = f"have shapes {np.shape(low)} and {np.shape(high)}"
-        raise InvalidArgument(place, shapes, f"({size},)", (low, high)) from None
-    if np.isnan(pair).any() or (pair[0] > pair[1]).any():
-        raise InvalidArgument(place, "cross or are not numbers", "lower ≤ upper", (low, high))
-    return tuple(side.copy() for side in pair)

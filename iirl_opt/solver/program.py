@@ -123,6 +123,13 @@ class Program:
         """The numbers of rows and of variables."""
         return int(self.matrix.shape[0]), int(self.matrix.shape[1])
 
+    @property
+    def kind(self) -> str:
+        """What it is called: LP, MIP, QP."""
+        if self.whole.any():
+            return "MIP"
+        return "LP" if self.curved is None else "QP"
+
     @cached_property
     def coefficients(self) -> Coefficients:
         """The matrix, with what judging answers asks of it."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from enum import Enum
-from typing import Any, Literal, Protocol
+from functools import cache
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +17,12 @@ from iirl_opt.checks import (
     MAPPING,
     TEXT,
     TIME_LIMIT,
-    Rule,
     between,
     checked,
-    has,
-    is_a,
     one_of,
+    refuse,
 )
+from iirl_opt.errors import InvalidArgument
 
 __all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
 
@@ -70,10 +71,6 @@ class Solver(Protocol):
         ...
 
 
-# What an argument `solver` may be.
-SOLVER: Rule = has("name", "arguments", what="a solver such as HiGHS()")
-
-
 @checked(
     method=one_of("choose", "simplex", "ipm", "pdlp"),
     tolerance=between(1e-10, 1e-1),
@@ -119,9 +116,6 @@ class HiGHS:
         return {"highs_options": options | dict(self.options)}
 
 
-HIGHS: Rule = is_a(HiGHS)
-
-
 @checked(tolerance=between(0, 1, "()"), time_limit=TIME_LIMIT, options=MAPPING)
 @dataclass(frozen=True)
 class Clarabel:
@@ -157,6 +151,49 @@ class Named:
     def arguments(self) -> dict[str, Any]:
         """Return the options as given."""
         return dict(self.options)
+
+
+def SOLVER(name: str, value: Any) -> Solver:
+    """Return a solver that is installed, or the one that a text names, upper case or lower."""
+    chosen = _called(value) if isinstance(value, str) else value
+    called = getattr(chosen, "name", None)
+    if (
+        isinstance(chosen, type)
+        or not isinstance(called, str)
+        or not callable(getattr(chosen, "arguments", None))
+    ):
+        raise refuse(name, value, _allowed(called))
+    if not isinstance(chosen, HiGHS | Clarabel) and called not in _installed():
+        what = f"is {called}, which is not installed"
+        raise InvalidArgument(name, what, _allowed(called), value)
+    return cast(Solver, chosen)
+
+
+def HIGHS(name: str, value: Any) -> HiGHS:
+    """Return HiGHS, the only solver that begins where it ended, or ``"highs"``."""
+    chosen = _called(value) if isinstance(value, str) else value
+    if not isinstance(chosen, HiGHS):
+        raise refuse(name, value, "HiGHS(), or its name")
+    return chosen
+
+
+def _called(name: str) -> Solver:
+    known: dict[str, Solver] = {"HIGHS": HiGHS(), "CLARABEL": Clarabel()}
+    return known.get(name.upper()) or Named(name.upper())
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    from cvxpy import installed_solvers
+
+    return tuple(installed_solvers())
+
+
+def _allowed(called: object) -> str:
+    """Say what a solver may be, the nearest names first."""
+    wanted = called if isinstance(called, str) else ""
+    near = sorted(_installed(), key=lambda name: -SequenceMatcher(None, wanted, name).ratio())
+    return f"a name among {', '.join(near)}, or HiGHS(...), Clarabel(...), Named(...)"
 
 
 @dataclass(frozen=True)

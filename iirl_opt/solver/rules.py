@@ -6,12 +6,26 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import Rule, array_of_floats, each, is_a
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.game.kernel import is_sparse
+from iirl_opt.game.kernel import Matrix, is_sparse
 
-__all__ = ["CONSTRAINTS", "EXPRESSION", "LIMITS", "MATRIX", "NUMBERS", "PROGRAM"]
+__all__ = [
+    "CONSTRAINTS",
+    "EXPRESSION",
+    "LIMITS",
+    "MATRIX",
+    "NUMBERS",
+    "PROGRAM",
+    "own_matrix",
+    "pair_of_bounds",
+    "vector",
+]
+
+Array = NDArray[np.float64]
 
 PROGRAM: Rule = is_a(cp.Problem)
 EXPRESSION: Rule = is_a(cp.Expression)
@@ -30,3 +44,42 @@ def MATRIX(name: str, value: Any) -> Any:
     if value.dtype.kind not in "biuf" or not np.isfinite(value.data).all():
         raise InvalidArgument(name, "holds what is no finite number", "finite numbers", value)
     return value
+
+
+def vector(place: str, values: ArrayLike, size: int | None = None) -> Array:
+    """Return finite numbers, (size,), as a fresh array."""
+    numbers = np.array(values, dtype=float)
+    if numbers.ndim != 1 or size not in (None, numbers.size):
+        allowed = "one dimension" if size is None else f"({size},)"
+        raise InvalidArgument(place, f"has shape {numbers.shape}", allowed, numbers.shape)
+    if not np.isfinite(numbers).all():
+        raise InvalidArgument(place, "is not finite", "finite numbers", values)
+    return numbers
+
+
+def own_matrix(values: Any, shape: tuple[int | None, int]) -> Matrix:
+    """Return a matrix by columns; None in a shape is any number."""
+    # Its own: what the caller changes later must not reach a program whose size is known.
+    matrix: Matrix = sp.csc_array(values, dtype=float, copy=True)
+    # HiGHS takes no entry twice.
+    matrix.sum_duplicates()
+    if matrix.ndim != 2 or any(
+        a not in (None, b) for a, b in zip(shape, matrix.shape, strict=True)
+    ):
+        allowed = f"({'any' if shape[0] is None else shape[0]}, {shape[1]})"
+        raise InvalidArgument("matrix", f"has shape {matrix.shape}", allowed, matrix.shape)
+    if not np.isfinite(matrix.data).all():
+        raise InvalidArgument("matrix", "is not finite", "finite numbers", values)
+    return matrix
+
+
+def pair_of_bounds(place: str, low: ArrayLike, high: ArrayLike, size: int) -> tuple[Array, Array]:
+    """Return lower and upper bounds that do not cross, (size,) each."""
+    try:
+        pair = [np.broadcast_to(np.asarray(side, dtype=float), (size,)) for side in (low, high)]
+    except ValueError:
+        shapes = f"have shapes {np.shape(low)} and {np.shape(high)}"
+        raise InvalidArgument(place, shapes, f"({size},)", (low, high)) from None
+    if np.isnan(pair).any() or (pair[0] > pair[1]).any():
+        raise InvalidArgument(place, "cross or are not numbers", "lower ≤ upper", (low, high))
+    return pair[0].copy(), pair[1].copy()

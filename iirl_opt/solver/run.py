@@ -25,12 +25,15 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.solver.log import show
+
 __all__ = ["Stopped", "left_to_themselves", "run_highs"]
 
 Array = NDArray[np.float64]
 Answers = SimpleQueue[BaseException | None]
 
 KINDS = highspy.cb.HighsCallbackType
+TALK = KINDS.kCallbackLogging
 IMPROVED = KINDS.kCallbackMipImprovingSolution
 INTERRUPTS = (KINDS.kCallbackSimplexInterrupt, KINDS.kCallbackIpmInterrupt)
 OF_MIPS = (KINDS.kCallbackMipInterrupt, IMPROVED)
@@ -65,6 +68,13 @@ class Stopped:
         """Tell HiGHS whether to stop."""
         if self.asked:
             answer.user_interrupt = True
+
+    def watch_aloud(self, kind: Any, message: str, found: Any, answer: Any, owner: Any) -> None:
+        """Show HiGHS's log besides."""
+        if kind == TALK:
+            show(message)
+        else:
+            self.watch_mip(kind, message, found, answer, owner)
 
     def watch_mip(self, kind: Any, message: str, found: Any, answer: Any, owner: Any) -> None:
         """Tell HiGHS whether to stop, and keep an improving solution."""
@@ -150,21 +160,30 @@ def run_highs(highs: highspy.Highs, *, whole: bool = False) -> Stopped:
     """
     global _worker
     stopped = Stopped()
-    if threading.current_thread() is not threading.main_thread():
+    talks = highs.getOptionValue("output_flag")[1] and not highs.getOptionValue("log_to_console")[1]
+    alone = threading.current_thread() is not threading.main_thread()
+    if alone and not talks:
         highs.run()
         return stopped
-    if _worker is None or _worker.process != os.getpid():
-        _worker = _Worker()
     # Of highspy's own events each costs 10 µs an iteration; of a plain callback it is a third.
-    highs.setCallback(stopped.watch_mip if whole else stopped.watch, None)
-    for kind in (*INTERRUPTS, *(OF_MIPS if whole else ())):
+    watch = stopped.watch_mip if whole else stopped.watch
+    highs.setCallback(stopped.watch_aloud if talks else watch, None)
+    kinds = (*INTERRUPTS, *(OF_MIPS if whole else ()), *((TALK,) if talks else ()))
+    for kind in kinds:
         highs.startCallback(kind)
+    if not alone and (_worker is None or _worker.process != os.getpid()):
+        _worker = _Worker()
     try:
-        _worker.do(highs.run, stopped)
+        if alone or _worker is None:
+            highs.run()
+        else:
+            _worker.do(highs.run, stopped)
     finally:
         if stopped.lost:
             # It may still be at work: it keeps its thread, its object and its callbacks.
             _worker = None
         else:
             highs.setCallback(None, None)
+            if talks:
+                highs.stopCallback(TALK)
     return stopped

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.solver.door import version_of
 from iirl_opt.solver.linear import read_linear
+from iirl_opt.solver.log import report
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import Solved, Status
 
@@ -62,7 +63,7 @@ def stated(
     quality = program.quality(x, -y)
     status = Status.OPTIMAL if quality.accepted else Status.FAILED
     plain.unpack(cp.OPTIMAL, x, y)
-    return Solved(
+    solved = Solved(
         status=status,
         value=float(problem.objective.value),
         primal=dict(primal),
@@ -78,3 +79,5 @@ def stated(
         iterations=iterations,
         note=note,
     )
+    report(program.kind, program.shape, solved)
+    return solved

@@ -187,7 +187,8 @@ def _furthest(
             goal[at] = direction
             live.change_objective(goal)
             found = live.solve()
-            yield float(goal @ found.primal["x"]), found.primal["x"][at]
+            assert found.value is not None
+            yield found.value, found.primal[r.name()]
         return
     c = cp.Parameter(r.size)
     program = cp.Problem(cp.Maximize(c @ r), limits)

@@ -106,7 +106,7 @@ def test_ctrl_c_ends_a_live_program_which_can_go_on_afterwards():
             print("ended")
         live.change_objective(np.ones(400))
         value = live.solve().value
-        rows = live._program.matrix
+        rows = live._engine.program.matrix
         fresh = LiveProgram(np.ones(400), rows, np.ones(300), np.inf, lower=0.0).solve()
         print(abs(fresh.value - value) < 1e-6)
         """,
