@@ -8,6 +8,12 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# Compiling the samplers costs more than running them on chains as short as ours: less is optimised,
+# the arithmetic is the same, and the code is kept apart from what a checkout is used with.
+os.environ.setdefault("NUMBA_OPT", "1")
+os.environ.setdefault("NUMBA_LOOP_VECTORIZE", "0")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent / ".numba"))
+
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
