@@ -99,7 +99,14 @@ def folder():
     iirl.formats.write_pomdp(made("one agent"), path / "game.pomdp")
     made("proof").save(path / "proof.json")
     (path / "claims.py").write_text("claims = []\n")
+    iirl.formats.write_drn(GAME, path / "game.drn")
+    iirl.formats.write_explicit(GAME, path / "game.tra")
     return path
+
+
+def choices():
+    """How choices of a file become actions of a game."""
+    return dict(agent="follower", leader=(), unavailable="repeat", deadlocks="refuse")
 
 
 def solved_program():
@@ -623,6 +630,7 @@ NOT_WALKED = {
     r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
     r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",
     r"ContradictionWarning": "a warning",
+    r"(from_stormpy|read_prism)": "needs stormpy, which is not installed everywhere: tests/formats",
 }
 
 QUANTITIES = {"value": 1.0, "state_price[s2]": 1.0, "total": 2.0}
@@ -677,6 +685,12 @@ FILES = {
     ),
     "write_pomdp": lambda: dict(
         problem=made("one agent"), path=made("folder") / "w.pomdp", reward="r", rounded=True
+    ),
+    "read_drn": lambda: dict(path=made("folder") / "game.drn", discount=0.5, **choices()),
+    "read_explicit": lambda: dict(path=made("folder") / "game.tra", discount=0.5, **choices()),
+    "write_drn": lambda: dict(problem=made("imported"), path=made("folder") / "w.drn"),
+    "write_explicit": lambda: dict(
+        problem=made("imported"), path=made("folder") / "w.tra", decimals=True
     ),
     "read_dpomdp": lambda: dict(path=MODELS / "learning" / "bridge.dpomdp", discount=0.5),
     "from_arrays": lambda: dict(

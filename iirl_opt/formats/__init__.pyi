@@ -38,6 +38,20 @@ from .kinds import (
     read_file as read_file,
     write_file as write_file,
 )
+from .prism.drn import (
+    read_drn as read_drn,
+)
+from .prism.explicit import (
+    read_explicit as read_explicit,
+)
+from .prism.storm import (
+    from_stormpy as from_stormpy,
+    read_prism as read_prism,
+)
+from .prism.writing import (
+    write_drn as write_drn,
+    write_explicit as write_explicit,
+)
 from .quantecon import (
     from_quantecon as from_quantecon,
     to_quantecon as to_quantecon,
@@ -62,13 +76,19 @@ __all__ = [
     "from_arrays",
     "from_gymnasium",
     "from_quantecon",
+    "from_stormpy",
     "read_dpomdp",
+    "read_drn",
+    "read_explicit",
     "read_file",
     "read_npz",
     "read_pomdp",
+    "read_prism",
     "to_gymnasium",
     "to_quantecon",
     "write_dpomdp",
+    "write_drn",
+    "write_explicit",
     "write_file",
     "write_npz",
     "write_pomdp",

@@ -69,6 +69,7 @@ class FileKind:
 
 DPOMDP = "iirl_opt.formats.dpomdp"
 SAVED = "iirl_opt.formats.saved"
+PRISM = "iirl_opt.formats.prism"
 
 # Of kinds with one suffix, the first whose looks fit; of others, the longest suffix.
 KINDS: tuple[FileKind, ...] = (
@@ -98,6 +99,38 @@ KINDS: tuple[FileKind, ...] = (
         f"{DPOMDP}.pomdp:read_pomdp",
         f"{DPOMDP}.writing:write_pomdp",
         options=("reward", "rounded"),
+    ),
+    FileKind(
+        "prism",
+        "a program of PRISM's",
+        (".nm", ".pm", ".sm", ".prism"),
+        rb"(?m)^\s*module\s+\w+",
+        f"{PRISM}.storm:read_prism",
+        takes=("discount", "constants"),
+    ),
+    FileKind(
+        "jani",
+        "a JANI model",
+        (".jani",),
+        rb'"jani-version"\s*:',
+        f"{PRISM}.storm:read_prism",
+        takes=("discount", "constants"),
+    ),
+    FileKind(
+        "drn",
+        "a DRN file of Storm's",
+        (".drn",),
+        rb"(?m)^@type\s*:",
+        f"{PRISM}.drn:read_drn",
+        f"{PRISM}.writing:write_drn",
+    ),
+    FileKind(
+        "explicit",
+        "an explicit model of PRISM's",
+        (".tra",),
+        b"",
+        f"{PRISM}.explicit:read_explicit",
+        f"{PRISM}.writing:write_explicit",
     ),
     FileKind(
         "model",

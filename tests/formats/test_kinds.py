@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from doors import same
 
 import iirl_opt as iirl
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
@@ -26,19 +27,6 @@ FOUND = ImportedGame(
     np.array([[[True, True], [True, True]], [[True, True], [False, False]]]),
     "a test",
 )
-
-
-def same(one, two):
-    """Assert that two imported games are equal in all that they hold."""
-    assert one.game == two.game
-    assert list(one.rewards) == list(two.rewards)
-    assert list(one.labels) == list(two.labels)
-    for name, reward in one.rewards.items():
-        assert np.array_equal(reward, two.rewards[name])
-    for name, marks in one.labels.items():
-        assert np.array_equal(marks, two.labels[name])
-    assert (one.available is None) == (two.available is None)
-    assert one.available is None or np.array_equal(one.available, two.available)
 
 
 # Saved games
