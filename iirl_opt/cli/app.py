@@ -1,8 +1,8 @@
 """The command ``iirl-opt``: model files in, answers with their evidence out.
 
-A group of commands is a file: `model_files`, `solving`, `proofs`, `learning`, `research`. What they
-share is another: `options`, `printing`, `json_document`, `sweeps`, `exit_codes`. Nothing that takes
-time to import is imported before a command needs it.
+A group of commands is a file: `model_files`, `conversion`, `solving`, `proofs`, `learning`,
+`research`. What they share is another: `options`, `printing`, `json_document`, `sweeps`,
+`exit_codes`. Nothing that takes time to import is imported before a command needs it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from iirl_opt import errors
+from iirl_opt.cli.conversion import convert
 from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.learning import learn
 from iirl_opt.cli.model_files import export, schema, show
@@ -35,7 +36,20 @@ app: typer.Typer = typer.Typer(
     help="Interactive inverse reinforcement learning as optimisation models.",
 )
 
-COMMANDS = (learn, show, solve, check, export, schema, verify, recheck, claims, figure, compare)
+COMMANDS = (
+    learn,
+    show,
+    solve,
+    check,
+    convert,
+    export,
+    schema,
+    verify,
+    recheck,
+    claims,
+    figure,
+    compare,
+)
 for _command in COMMANDS:
     app.command()(_command)
 

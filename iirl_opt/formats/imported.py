@@ -121,9 +121,10 @@ class ImportedGame:
                 raise UnknownLabel("reward", name, tuple(self.rewards))
             return self.rewards[name]
         if len(self.rewards) != 1:
-            count = "no reward" if not self.rewards else f"{len(self.rewards)} rewards"
+            n = len(self.rewards)
+            count = f"there are {n} rewards" if n else "there is no reward"
             known = ", ".join(map(repr, self.rewards)) or "none"
-            raise InvalidArgument("name", f"is not given, and there is {count}", f"one of {known}")
+            raise InvalidArgument("name", f"is not given, and {count}", f"one of {known}")
         return next(iter(self.rewards.values()))
 
     def __repr__(self) -> str:

@@ -23,9 +23,30 @@ from iirl_opt.files import GZIP, UTF_16, first_bytes
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 
-__all__ = ["KINDS", "FileKind", "kind_of", "named_kind", "read_file", "write_file"]
+__all__ = [
+    "KINDS",
+    "LOSSES",
+    "FileKind",
+    "kind_of",
+    "kind_to_write",
+    "named_kind",
+    "named_kinds",
+    "read_file",
+    "write_file",
+]
 
 HEAD = 2**14  # bytes that are looked at
+
+# What kinds of files have no place for, in words.
+LOSSES = {
+    "discount": "the discount, which is given where the file is read",
+    "start": "starts that are not the same on all their states",
+    "names": "names that are no plain words",
+    "labels": "sets of states",
+    "rewards": "more than one reward, and its name",
+    "choices": "which choices the source has",
+    "leader": "choices of the leader",
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +62,8 @@ class FileKind:
     reader : ``module:function``, empty if nothing of `formats` reads it.
     writer : ``module:function``, empty if nothing writes it.
     takes : which of ``discount`` and ``constants`` the reader takes.
-    options : which of ``reward`` and ``rounded`` the writer takes.
+    options : what the writer takes besides: ``rounded``, consent to rounding.
+    loses : what a file of this kind has no place for, of a list in `LOSSES`.
     elsewhere : what reads it, where that is nothing of `formats`.
     binary : whether it is no text.
     """
@@ -54,6 +76,7 @@ class FileKind:
     writer: str = ""
     takes: tuple[str, ...] = ("discount",)
     options: tuple[str, ...] = ()
+    loses: tuple[str, ...] = ()
     elsewhere: str = ""
     binary: bool = False
 
@@ -61,6 +84,21 @@ class FileKind:
         """Return the name of a file without the suffix of its kind."""
         ends = (end for end in self.suffixes if path.name.lower().endswith(end))
         return path.name[: -max(map(len, ends), default=0) or None]
+
+    def read(self, path: str | Path, **given: Any) -> ImportedGame:
+        """Read a file of this kind, whatever its name says; see `read_file`."""
+        said = {name: value for name, value in given.items() if value is not None}
+        for name, value in said.items():
+            if name not in self.takes:
+                allowed = f"none, since {self.title} has no {name}"
+                raise InvalidArgument(name, f"is {value!r}", allowed, value)
+        found: ImportedGame = _load(self.reader)(path, **said)
+        return found
+
+    def write(self, problem: ImportedGame, path: str | Path, *, rounded: bool = False) -> None:
+        """Write a file of this kind; `rounded` where the writer asks for that consent."""
+        options = {"rounded": True} if rounded and "rounded" in self.options else {}
+        _load(self.writer)(problem, path, **options)
 
     def looks_like(self, head: bytes) -> bool:
         """Return whether the first bytes of a file are those of this kind."""
@@ -89,7 +127,8 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)^\s*agents\s*:",
         f"{DPOMDP}.problem:read_dpomdp",
         f"{DPOMDP}.writing:write_dpomdp",
-        options=("reward", "rounded"),
+        options=("rounded",),
+        loses=("names", "labels", "rewards", "choices"),
     ),
     FileKind(
         "pomdp",
@@ -98,7 +137,8 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)\A(?!(?s:.*)^\s*agents\s*:)(?s:.*)^\s*(states|actions)\s*:",
         f"{DPOMDP}.pomdp:read_pomdp",
         f"{DPOMDP}.writing:write_pomdp",
-        options=("reward", "rounded"),
+        options=("rounded",),
+        loses=("names", "labels", "rewards", "choices", "leader"),
     ),
     FileKind(
         "prism",
@@ -187,14 +227,7 @@ def read_file(
     if not kind.reader:
         problem = f"is {kind.title}, {_reason(kind.elsewhere, 'reads')}"
         raise FileProblem(Path(path), problem)
-    given = {"discount": discount, "constants": constants or None}
-    for name, value in given.items():
-        if value is not None and name not in kind.takes:
-            allowed = f"none, since {kind.title} has no {name}"
-            raise InvalidArgument(name, f"is {value!r}", allowed, value)
-    said = {name: value for name, value in given.items() if value is not None}
-    found: ImportedGame = _load(kind.reader)(path, **said)
-    return found
+    return kind.read(path, discount=discount, constants=constants or None)
 
 
 @checked(path=PATH)
@@ -218,14 +251,29 @@ def write_file(
 
     **Cost** arithmetic, that of its writer.
     """
-    path, given = Path(path), ImportedGame.of(problem)
-    chosen = _by_suffix(path) if kind is None else (named_kind(kind),)
-    writers = [each for each in chosen if each.writer]
-    if not writers:
-        what = f"is {chosen[0].title}, {_reason(chosen[0].elsewhere, 'writes')}" if chosen else ""
-        problem_said = what or "has a name that says no kind of files"
-        raise FileProblem(path, f"{problem_said}; allowed {_suffixes('writer')}")
-    _load(writers[0].writer)(given, path)
+    given = ImportedGame.of(problem)
+    kind_to_write(path, kind).write(given, path)
+
+
+def kind_to_write(path: str | Path, name: str | None = None) -> FileKind:
+    """Return the kind of a name, else the one that the name of a file says, if it is written.
+
+    Raises
+    ------
+    FileProblem
+        It says none that is known, or one that is not written here.
+    InvalidArgument
+        There is no kind of that name.
+    """
+    path = Path(path)
+    named = named_kinds(path) if name is None else (named_kind(name),)
+    written = [kind for kind in named if kind.writer]
+    if written:
+        return written[0]
+    said = "has a name that says no kind of files"
+    if named:
+        said = f"is {named[0].title}, {_reason(named[0].elsewhere, 'writes')}"
+    raise FileProblem(path, f"{said}; allowed {_suffixes('writer')}")
 
 
 def named_kind(name: str) -> FileKind:
@@ -257,7 +305,7 @@ def kind_of(path: str | Path) -> FileKind:
     """
     path = Path(path)
     head = first_bytes(path, HEAD)
-    named = _by_suffix(path)
+    named = named_kinds(path)
     for kind in named:
         if kind.looks_like(head):
             return kind
@@ -283,7 +331,7 @@ def _misnamed(kind: FileKind, path: Path) -> str:
     return f"looks like {kind.title}: give it a name that ends in {' or '.join(suffixes)}"
 
 
-def _by_suffix(path: Path) -> tuple[FileKind, ...]:
+def named_kinds(path: Path) -> tuple[FileKind, ...]:
     """Return the kinds whose suffix a name has, those of the longest suffix alone."""
     name = path.name.lower()
     found = [(len(end), kind) for kind in KINDS for end in kind.suffixes if name.endswith(end)]

@@ -136,7 +136,7 @@ class _Text:
         none = reward is None and not given.rewards
         self.reward = np.zeros(given.game.n_states) if none else given.reward(reward)
         self.names = {
-            kind: _names(labels, kind)
+            kind: _names_written(labels, kind)
             for kind, labels in (
                 ("state", self.game.states),
                 ("leader action", self.game.leader_actions),
@@ -242,7 +242,7 @@ class _Text:
             yield f"R: {place}{self.colon}{_short(flat[s, joint])}"
 
 
-def _names(labels: Sequence[Any], kind: str) -> list[str]:
+def _names_written(labels: Sequence[Any], kind: str) -> list[str]:
     """Return the names of labels: 0, 1, 2, … where they are those numbers."""
     if all(type(label) is int for label in labels) and list(labels) == list(range(len(labels))):
         return [str(label) for label in labels]

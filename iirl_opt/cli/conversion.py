@@ -1,0 +1,110 @@
+"""The command `convert`: a problem from one kind of file to another, and what that loses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from iirl_opt.cli.exit_codes import ANSWERED
+from iirl_opt.cli.json_document import head
+from iirl_opt.cli.options import Constants, Discount, File, Json, RewardName, read_problem
+from iirl_opt.cli.printing import Printer
+
+if TYPE_CHECKING:
+    from iirl_opt.formats import FileKind, ImportedGame
+    from iirl_opt.library import ModelProblem
+
+__all__ = ["convert"]
+
+
+def convert(
+    file: File,
+    target: Annotated[Path, typer.Argument(help="File to write; its suffix says of which kind.")],
+    to: Annotated[
+        str | None, typer.Option(help="The kind of the file to write, where its suffix says none.")
+    ] = None,
+    discount: Discount = None,
+    const: Constants = None,
+    reward: RewardName = None,
+    rounded: Annotated[
+        bool, typer.Option("--round", help="Let numbers be rounded that the kind cannot hold.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Write a problem as another kind of file, and say what that kind does not hold.
+
+    What is written is read back first: where it would be another game, nothing is written.
+    """
+    from iirl_opt.formats.comparison import write_compared
+    from iirl_opt.formats.kinds import named_kinds
+
+    problem = read_problem(file, discount=discount, const=const, reward=reward)
+    kind = _kind(target, to)
+    given = _imported(problem, reward)
+    found, written = write_compared(
+        given,
+        target,
+        partial(_write, problem, given, kind, rounded),
+        partial(_read_back, given, kind),
+        rounded=rounded,
+        replace=force,
+        source=problem.path,
+    )
+    lost = [*found.lost, *found.rounded, *_left(problem, kind)]
+    if kind not in named_kinds(target):
+        lost.append(f"its name: nothing reads {target.name} unless it ends in {kind.suffixes[0]}")
+    for line in lost:
+        typer.echo(f"iirl-opt: {line}", err=True)
+    printer = Printer(as_json, None)
+    names = [str(path) for path in written]
+    printer.give({**head("convert", problem), "kind": kind.name, "written": names, "lost": lost})
+    for name in names:
+        printer.say(f"wrote {name}")
+    return ANSWERED
+
+
+def _kind(target: Path, to: str | None) -> FileKind:
+    """Return the kind of the file to write, or say which there are."""
+    from iirl_opt.formats.kinds import kind_to_write
+
+    return kind_to_write(target, to)
+
+
+def _imported(problem: ModelProblem, reward: str | None) -> ImportedGame:
+    """Return what there is to write of a problem: one reward, where one is asked for."""
+    from iirl_opt.formats import ImportedGame
+
+    given = problem.imported
+    if given is None:
+        rewards = {} if problem.truth is None else {"reward": problem.truth}
+        return ImportedGame(problem.game, rewards, source=problem.title)
+    return given if reward is None else replace(given, rewards={reward: given.reward(reward)})
+
+
+def _write(
+    problem: ModelProblem, given: ImportedGame, kind: FileKind, rounded: bool, path: Path
+) -> None:
+    kind.write(given, path, rounded=rounded)
+
+
+def _read_back(given: ImportedGame, kind: FileKind, path: Path) -> ImportedGame:
+    """Read back what was written, with the discount where the kind has no place for it."""
+    discount = given.game.exact_discount if "discount" in kind.loses else None
+    return kind.read(path, discount=discount)
+
+
+def _left(problem: ModelProblem, kind: FileKind) -> list[str]:
+    """Return what else of a problem is not in the file that was written."""
+    said = []
+    if "discount" in kind.loses:
+        said.append(f"discount: {problem.game.exact_discount} is not held: give it (--discount)")
+    held = ("observations", "trajectories", "rows", "expect", "prior", "follower_reward")
+    more = [name for name in held if getattr(problem, name) not in (None, ())]
+    if problem.imported is None:
+        said.append(f"of the model file: {', '.join(['question', 'follower', *more])} are lost")
+    return said

@@ -1,0 +1,111 @@
+"""The command `convert`: what is written, what is said to be lost, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import iirl
+
+import iirl_opt
+from iirl_opt.formats import KINDS, ImportedGame, read_file, write_file
+
+GAME, TRUTH = iirl_opt.random_game(3, 2, 2, 0)
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """The path of a saved game with two rewards and a label."""
+    path = tmp_path / "several.npz"
+    rewards = {"truth": TRUTH, "steps": np.ones(3)}
+    write_file(ImportedGame(GAME, rewards, {"done": np.array([True, False, False])}), path)
+    return path
+
+
+def test_what_the_kind_of_file_does_not_hold_is_said_line_by_line(several: Path) -> None:
+    done = iirl("convert", several, "out.dpomdp", "--reward", "truth", cwd=several.parent)
+    assert (done.code, done.out) == (0, "wrote out.dpomdp\n")
+    assert done.err.splitlines() == [
+        "iirl-opt: label 'done': is lost",
+        "iirl-opt: reward 'truth': is called 'reward'",
+    ]
+    back = read_file(several.with_name("out.dpomdp"))
+    assert back.game == GAME
+    assert np.array_equal(back.reward(), TRUTH)
+    assert sorted(path.name for path in several.parent.iterdir()) == ["out.dpomdp", "several.npz"]
+
+
+def test_a_model_file_goes_out_without_its_question(tmp_path: Path) -> None:
+    done = iirl("convert", "two-rooms", tmp_path / "rooms.npz", "--json")
+    found = json.loads(done.out)
+    assert found["written"] == [str(tmp_path / "rooms.npz")]
+    assert found["kind"] == "npz"
+    assert [line.partition(":")[0] for line in found["lost"]] == ["of the model file"]
+    assert "question, follower, expect" in done.err
+    model = iirl_opt.read_model("two-rooms")
+    assert read_file(tmp_path / "rooms.npz").game == model.game
+    assert np.array_equal(read_file(tmp_path / "rooms.npz").reward(), model.need_truth())
+
+
+def test_numbers_that_would_be_rounded_need_consent(several: Path) -> None:
+    ask = ("convert", several, "out.dpomdp", "--reward", "truth", "--discount", "1/3")
+    done = iirl(*ask, cwd=several.parent)
+    assert done.code == 2
+    assert "--round" in done.err
+    assert not several.with_name("out.dpomdp").exists()
+    done = iirl(*ask, "--round", cwd=several.parent)
+    assert (done.code, "discount: rounded" in done.err) == (0, True)
+    assert read_file(several.with_name("out.dpomdp")).game.discount == 1 / 3
+
+
+def test_no_file_is_replaced_unasked_and_the_input_never(several: Path) -> None:
+    target = several.with_name("out.npz")
+    target.write_text("mine")
+    link = several.with_name("link.npz")
+    link.symlink_to(several)
+    for arguments, said in (
+        ((target,), "is there already; allowed a new file, or --force"),
+        ((several, "--force"), "is the file that is read"),
+        ((link, "--force"), "is the file that is read"),
+    ):
+        before = several.read_bytes()
+        done = iirl("convert", several, *arguments)
+        assert (done.code, said in done.err) == (2, True), done.err
+        assert (several.read_bytes(), target.read_text()) == (before, "mine")
+    assert iirl("convert", several, target, "--force").code == 0
+    assert read_file(target).game == GAME
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.npz", "out.npz"], "no such file"),
+        (["several.npz", "out.xyz"], "says no kind of files; allowed .npz"),
+        (["several.npz", "out.json", "--to", "zip"], "kind is 'zip'; allowed npz"),
+        (["several.npz", "out.npz", "--to", "certificate"], "is a certificate"),
+        (["several.npz", "no/out.npz"], "in no folder that there is"),
+        (["several.npz", "."], "says no kind"),
+        (["several.npz", ".", "--to", "npz"], "is a folder"),
+        (["several.npz", "out.dpomdp"], "there are 2 rewards; allowed one of 'truth', 'steps'"),
+        (["several.npz", "out.pomdp", "--reward", "truth"], "leader_actions are 2; allowed 1"),
+        (["several.npz", "out.npz", "--reward", "r"], "no reward is called 'r'"),
+        (["several.npz", "out.npz", "--const", "K=2"], "constants is {'K': '2'}; allowed none"),
+        (["several.npz", "out.npz", "--const", "=2"], "allowed NAME=VALUE"),
+        (["several.npz", "out.npz", "--discount", "1"], "discount is 1"),
+        (["several.npz", "o\0ut.npz"], "null"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_is_left(
+    several: Path, arguments: list[str], said: str
+) -> None:
+    done = iirl("convert", *arguments, cwd=several.parent)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert [path.name for path in several.parent.iterdir()] == ["several.npz"]
+
+
+def test_a_name_that_does_not_say_the_kind_is_said(several: Path) -> None:
+    done = iirl("convert", several, "out.bin", "--to", "npz", cwd=several.parent)
+    assert done.code == 0
+    assert "nothing reads out.bin unless it ends in .npz" in done.err
+    assert {kind.name for kind in KINDS if kind.writer} >= {"npz", "dpomdp", "pomdp"}
