@@ -588,6 +588,9 @@ TESTING = {
     "assert_kkt": lambda: dict(problem=solved_program()),
     "assert_policy": lambda: dict(policy=PI1, where=GAME),
     "followers": dict,
+    "save_counterexample": lambda: dict(
+        path=made("folder") / "counterexample.toml", game=GAME, reward=R, pi1=PI1, pi2=PI2
+    ),
     "games": dict,
     "mdps": dict,
     "observations": lambda: dict(game=GAME),
@@ -666,7 +669,9 @@ FILES = {
     ),
     "verify": lambda: dict(problem=iirl.read_model("ideal-5")),
     "DecPOMDP.reward": on("imported", name="r"),
-    "write_model": lambda: dict(problem=made("model"), path=made("folder") / "written.toml"),
+    "write_model": lambda: dict(
+        problem=made("model"), path=made("folder") / "written.toml", comment="c"
+    ),
     "DecPOMDP.file_values": on("decpomdp", values=np.zeros(3)),
     "DecPOMDP.of": lambda: (made("imported"), dict(problem=GAME)),
     "read_file": lambda: dict(path=made("folder") / "game.npz", discount=0.5),

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import structs
 
-from iirl_opt.checks import PATH, checked, is_a
+from iirl_opt.checks import PATH, TEXT, checked, is_a
 from iirl_opt.errors import FileProblem
 from iirl_opt.files import read_bytes, writing
 from iirl_opt.game.store import save_game
@@ -44,8 +44,8 @@ MOST_BYTES = 2**32
 WHOLE = (".dpomdp", ".dpomdp.gz", ".pomdp", ".npz")
 
 
-@checked(problem=is_a(ModelProblem), path=PATH)
-def write_model(problem: ModelProblem, path: str | Path) -> Path:
+@checked(problem=is_a(ModelProblem), path=PATH, comment=TEXT)
+def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -> Path:
     """Write a problem to a model file, whole or not at all, and return its path.
 
     `read_model` reads it back equal: game, labels and their order, exact numbers, observations,
@@ -53,6 +53,10 @@ def write_model(problem: ModelProblem, path: str | Path) -> Path:
     500 states or rows, or 2,000 transitions in them, is written beside it, to a ``.npz`` file of
     the same name; a ``.dpomdp`` file
     that the problem refers to is copied beside it.
+
+    Parameters
+    ----------
+    comment : lines to stand above all else, for people.
 
     Raises
     ------
@@ -95,7 +99,9 @@ def write_model(problem: ModelProblem, path: str | Path) -> Path:
         raise FileProblem(path, "is no name of a model file; allowed one that ends in .toml")
     game, beside, as_stated = _game_of(problem, path)
     tables = {key: each for key, each in _tables(problem, game, as_stated) if each != []}
-    text = document_text(tables)
+    printed = ["".join(c if c.isprintable() else " " for c in x) for x in comment.splitlines()]
+    said = "".join(f"# {line}".rstrip() + "\n" for line in printed)
+    text = said + document_text(tables)
     with ExitStack() as written:
         written.enter_context(writing(path)).write_text(text, encoding="utf-8")
         if beside is not None:

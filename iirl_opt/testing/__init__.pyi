@@ -7,6 +7,9 @@ from .assertions import (
     assert_kkt as assert_kkt,
     assert_policy as assert_policy,
 )
+from .counterexample import (
+    save_counterexample as save_counterexample,
+)
 from .extreme import (
     boundary_rewards as boundary_rewards,
     tied_rewards as tied_rewards,
@@ -32,6 +35,7 @@ __all__ = [
     "observations",
     "policies",
     "rewards",
+    "save_counterexample",
     "tied_rewards",
     "trajectories",
 ]
