@@ -294,11 +294,11 @@ PLANNING = {
     ),
     "value_bounds": problem_and(),
     "value_of_information": problem_and(followers=[rule(), rule("last")], weights=[0.5, 0.5]),
-    "AdmissibleCommitment": lambda: dict(game=GAME, reward=R, restrictions={}),
-    "AdmissibleCommitment.expected": lambda: (
+    "AdmissibleCommitment.by_row": lambda: (
         iirl.commitment.AdmissibleCommitment(GAME, R, {}),
-        dict(quantity=R),
+        dict(answer={"flow": R}),
     ),
+    "AdmissibleCommitment": lambda: dict(game=GAME, reward=R, restrictions={}),
     "AdmissibleCommitment.problem": lambda: (
         iirl.commitment.AdmissibleCommitment(GAME, R, {}),
         dict(subject_to=[]),
@@ -318,10 +318,6 @@ PLANNING = {
     ),
     "Commitment.of": lambda: dict(problem=made("problem"), policy=PI1, method="mine"),
     "DeterministicCommitment": lambda: dict(asked=made("problem")),
-    "DeterministicCommitment.expected": lambda: (
-        iirl.commitment.DeterministicCommitment(made("problem")),
-        dict(quantity=R),
-    ),
     "DeterministicCommitment.problem": lambda: (
         iirl.commitment.DeterministicCommitment(made("problem")),
         dict(subject_to=[]),
@@ -371,11 +367,11 @@ PLANNING = {
         iirl.commitment.ValueIteration(),
         dict(problem=made("problem")),
     ),
-    "StackelbergCommitment": lambda: dict(game=GAME, reward=R),
-    "StackelbergCommitment.expected": lambda: (
+    "StackelbergCommitment.by_row": lambda: (
         iirl.StackelbergCommitment(GAME, R),
-        dict(quantity=R),
+        dict(answer={"flow": R}),
     ),
+    "StackelbergCommitment": lambda: dict(game=GAME, reward=R),
     "StackelbergCommitment.problem": lambda: (
         iirl.StackelbergCommitment(GAME, R),
         dict(subject_to=[]),
@@ -386,6 +382,8 @@ PLANNING = {
     ),
     "commit": lambda: dict(game=GAME, reward=R),
     "OccupancyMeasure": lambda: dict(game=GAME),
+    "OccupancySolution.expected": lambda: (made("measure").maximise(R), dict(quantity=R)),
+    "OccupancyMeasure.by_row": on("measure", answer={"flow": R}),
     "OccupancyMeasure.basis": on("measure", policy=(PI1, PI2)),
     "OccupancyMeasure.expected": on("measure", quantity=R),
     "OccupancyMeasure.hold_leader": on("measure", pi1=PI1),
@@ -400,6 +398,7 @@ REWARDS = {
     "AffineClass.constraints": lambda: (iirl.AffineClass(R), dict(x=expression())),
     "AffineClass.contains": lambda: (iirl.AffineClass(R), dict(x=R)),
     "FeasibleRewards": lambda: dict(game=GAME),
+    "FeasibleRewards.by_row": on("feasible", answer=lambda: made("feasible").maximise(R)),
     "FeasibleRewards.add": on("feasible", observation=lambda: made("observation")),
     "FeasibleRewards.chebyshev_centre": on("feasible"),
     "FeasibleRewards.constraints": on("feasible", r=expression),
@@ -617,6 +616,7 @@ NOT_WALKED = {
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
+    r"ChoiceRow|ObservedRow|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),

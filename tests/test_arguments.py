@@ -55,6 +55,7 @@ MEANINGS = {
     r".*(answer|log_answer)\.tolerance": {"zero"},  # ties are exact
     r"(Known|UniformPrior|GammaPrior|Posterior|budget|regret|loss|interact)(\.log_density)?"
     r"\.(value|low|high|parameter|limit|best)": {"negative", "negative float"},
+    r"budget\.limit": {"0-d"},
     r"Affine\.constant": {"negative", "negative float"},
     r"LiveProgram.*\.(row_)?(lower|upper)": {
         *("inf", "-inf", "an entry inf", "an entry -inf", "0-d", "bool", *SHAPES),
@@ -116,10 +117,9 @@ PLACES = {
     "choices": "leader policy|follower policy",
     "truth": "reward",
     "follower_reward": "reward",
-    "quantity": "reward",
     "objective": "reward|matrix",
     "second": "reward",
-    "joint": "joint policy",
+    "joint": "joint policy|answer",
     "matrix": "row_lower, row_upper",
     "policy": "leader policy|joint policy",
     "policies": "weights|leader policy",
@@ -259,6 +259,9 @@ def may_succeed(name, parameter, junk):
         ("Iterable", {"empty", *SHAPES}),
         ("tuple", {"empty"}),
         ("Array", SHAPES),
+        ("Rows", {"empty"}),
+        ("Quantity", SHAPES),
+        ("Quantities", {"dict", *SHAPES}),
     ):
         known |= ok if word in kind else set()
     return junk in known

@@ -1,5 +1,6 @@
 from .admissible import (
     AdmissibleCommitment as AdmissibleCommitment,
+    RestrictedRow as RestrictedRow,
 )
 from .algorithms_2_and_3 import (
     Approximation as Approximation,
@@ -104,6 +105,7 @@ __all__ = [
     "NormalForm",
     "OccupancyProgram",
     "Reply",
+    "RestrictedRow",
     "Search",
     "StackelbergCommitment",
     "StartGradient",

@@ -24,11 +24,11 @@ speaks of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -51,11 +51,14 @@ from iirl_opt.game.policy import as_floats
 from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.occupancy.measure import OccupancyMeasure, flow_matrix
 from iirl_opt.occupancy.planned import near_choices
+from iirl_opt.occupancy.quantities import MeasuredPlay
+from iirl_opt.occupancy.rows import ChoiceRow, StateRow, of_choices, of_states
 from iirl_opt.solver import Solver, solve
+from iirl_opt.solver.multipliers import by_size, multipliers_of, rows_under
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import CONSTRAINTS
+from iirl_opt.solver.rules import CONSTRAINTS, Rows
 
-__all__ = ["AdmissibleCommitment", "Restriction"]
+__all__ = ["AdmissibleCommitment", "RestrictedRow", "Restriction"]
 
 Array = NDArray[np.float64]
 
@@ -64,9 +67,28 @@ CORNERS = 5000
 Restriction = tuple[ArrayLike, ArrayLike]
 
 
+class RestrictedRow(NamedTuple):
+    """A row of a restriction, for one answer; a tuple, and asked for as one.
+
+    Attributes
+    ----------
+    name : ``"admissible"``.
+    state : label.
+    row : of the state's (G, h), from 0.
+    follower : the answer, a label.
+    """
+
+    name: str
+    state: Any
+    row: int
+    follower: Any
+
+
 @dataclass(frozen=True, eq=False)
-class AdmissibleCommitment:
+class AdmissibleCommitment(MeasuredPlay):
     """The best commitment from a rectangular set of policies, against an optimal follower.
+
+    What is `expected` is so of a play that starts from `weights`.
 
     Parameters
     ----------
@@ -141,17 +163,40 @@ class AdmissibleCommitment:
             rows.append((out @ mu == np.zeros(forbidden.size)).set_label("forbidden"))
         return rows
 
-    def expected(self, quantity: ArrayLike) -> cp.Expression:
-        """Return the expected discounted sum of a quantity, the play starting from `weights`."""
-        return self.measure.expected(quantity)
+    @property
+    def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
+        return self.game, self.measure.variable
 
     @property
     def objective(self) -> cp.Maximize:
         """The expected discounted reward, the play starting from `weights`."""
         return cp.Maximize(self.expected(self.reward))
 
+    def by_row(self, answer: Any) -> dict[StateRow | ChoiceRow | RestrictedRow, float]:
+        """Return multipliers, or a Farkas ray, by what their rows speak of, the largest first.
+
+        Those of the flow by (state,), as `OccupancyMeasure.by_row` does; by (state, leader,
+        follower) those of choices that are not allowed; those of the restrictions by ("admissible",
+        state, row of (G, h) from 0, follower).
+        """
+        game, given = self.game, multipliers_of(answer)
+        n_b = game.n_follower_actions
+        rows: dict[Any, float] = dict(of_states(game, given, "flow"))
+        for state, (g, _) in self.restrictions.items():
+            found = rows_under(given, f"admissible[{state}]", len(g) * n_b)
+            for i, y in enumerate(() if found is None else found.tolist()):
+                answered = game.follower_actions[i % n_b]
+                rows[RestrictedRow("admissible", state, i // n_b, answered)] = y
+        closed = np.flatnonzero(~np.repeat(self.allowed, n_b))
+        if (forbidden := rows_under(given, "forbidden", closed.size)) is not None:
+            rows |= of_choices(game, forbidden, closed)
+        if not rows:
+            held = ", ".join(given) or "nothing"
+            raise InvalidArgument("answer", f"holds {held}", "rows of this model", answer)
+        return by_size(rows.items())
+
     @checked(subject_to=CONSTRAINTS)
-    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+    def problem(self, subject_to: Rows = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given.
 
         Of rows that couple states the optimum need be no commitment: `solve` takes none.

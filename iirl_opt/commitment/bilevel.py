@@ -37,7 +37,6 @@ but where ties are many, so are the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,10 +54,11 @@ from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, dense_matrix
 from iirl_opt.commitment.stacked import Stack, upper_values
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
-from iirl_opt.game.reward import check_reward
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.occupancy.quantities import MeasuredPlay
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import CONSTRAINTS
+from iirl_opt.solver.rules import CONSTRAINTS, Rows
 
 __all__ = ["DeterministicCommitment"]
 
@@ -73,7 +73,7 @@ TIES = 1e-9
 
 @checked(asked=PROBLEM)
 @dataclass(frozen=True, eq=False)
-class DeterministicCommitment:
+class DeterministicCommitment(MeasuredPlay):
     """The commitment problem over deterministic commitments as a cvxpy program to extend.
 
     Parameters
@@ -146,11 +146,9 @@ class DeterministicCommitment:
         """The occupancy measure of the joint play, shape (S·A·B,): what rows of yours speak of."""
         return self._mixing @ self.greedy_measure
 
-    def expected(self, quantity: ArrayLike) -> cp.Expression:
-        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
-        q = check_reward(self.asked.game, quantity)
-        joint = q[:, None, None] if q.ndim == 1 else q
-        return np.broadcast_to(joint, self.asked.game.shape).ravel() @ self.measure
+    @property
+    def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
+        return self.asked.game, self.measure
 
     @property
     def objective(self) -> cp.Maximize:
@@ -177,14 +175,14 @@ class DeterministicCommitment:
         return rows
 
     @checked(subject_to=CONSTRAINTS)
-    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+    def problem(self, subject_to: Rows = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given."""
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
     @checked(solver=SOLVER, time_limit=TIME_LIMIT, subject_to=CONSTRAINTS)
     def solve(
         self,
-        subject_to: Sequence[cp.Constraint] = (),
+        subject_to: Rows = (),
         *,
         incumbent: ArrayLike | None = None,
         time_limit: float | None = None,

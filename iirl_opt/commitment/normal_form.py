@@ -17,7 +17,6 @@ the same optimum as the linear program an answer of Conitzer & Sandholm 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,9 +35,11 @@ from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.polytope import corners, count_of_systems
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.occupancy.quantities import MeasuredPlay
 from iirl_opt.solver import Solver, solve
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import CONSTRAINTS
+from iirl_opt.solver.rules import CONSTRAINTS, Rows
 
 __all__ = ["MixedCommitment"]
 
@@ -48,7 +49,7 @@ CORNERS = 5000
 
 @checked(asked=PROBLEM)
 @dataclass(frozen=True, eq=False)
-class MixedCommitment:
+class MixedCommitment(MeasuredPlay):
     """The best stochastic commitment of a one-state game as a cvxpy program to extend.
 
     Parameters
@@ -109,13 +110,23 @@ class MixedCommitment:
         return np.kron(np.eye(n_a), np.ones(n_b)) @ self.play
 
     @property
-    def objective(self) -> cp.Maximize:
-        """The leader's discounted reward."""
+    def measure(self) -> cp.Expression:
+        """The occupancy measure of the joint play, shape (A·B,): what rows of yours speak of."""
         p = self.asked
         assert p.epsilon is not None
-        reward = p.full_reward[0]
-        mixed = (1 - p.epsilon) * reward + p.epsilon * reward.mean(axis=1, keepdims=True)
-        return cp.Maximize(mixed.ravel() / (1 - p.game.discount) @ self.play)
+        n_b = p.game.n_follower_actions
+        mixing = (1 - p.epsilon) * np.eye(n_b) + p.epsilon / n_b
+        whole = np.kron(np.eye(p.game.n_leader_actions), mixing) / (1 - p.game.discount)
+        return whole @ self.play
+
+    @property
+    def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
+        return self.asked.game, self.measure
+
+    @property
+    def objective(self) -> cp.Maximize:
+        """The leader's discounted reward."""
+        return cp.Maximize(self.expected(self.asked.reward))
 
     @cached_property
     def constraints(self) -> list[cp.Constraint]:
@@ -143,14 +154,12 @@ class MixedCommitment:
         return rows
 
     @checked(subject_to=CONSTRAINTS)
-    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+    def problem(self, subject_to: Rows = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given."""
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
     @checked(subject_to=CONSTRAINTS, solver=SOLVER)
-    def solve(
-        self, subject_to: Sequence[cp.Constraint] = (), *, solver: Solver | None = None
-    ) -> Commitment:
+    def solve(self, subject_to: Rows = (), *, solver: Solver | None = None) -> Commitment:
         """Return the best mixed strategy, evaluated at the follower's true answer.
 
         Without rows of yours it is EXACT where it meets the `supremum`. With rows, which the

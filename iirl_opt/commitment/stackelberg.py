@@ -14,9 +14,9 @@ commitment only if it is a pair of policies. Rows that the follower ignores make
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -27,12 +27,14 @@ from iirl_opt.commitment.lemma_2 import joint_commitment, joint_optimum
 from iirl_opt.commitment.plans import Commitment
 from iirl_opt.commitment.problem import CommitmentProblem, Reply, check_allowed
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.reward import check_reward
 from iirl_opt.game.values import evaluate
 from iirl_opt.occupancy.measure import OccupancyMeasure
+from iirl_opt.occupancy.quantities import MeasuredPlay, Quantity, composed, value_of
+from iirl_opt.occupancy.rows import ChoiceRow, StateRow, of_choices
 from iirl_opt.solver import Solver
+from iirl_opt.solver.multipliers import by_size, multipliers_of, rows_under
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import CONSTRAINTS
+from iirl_opt.solver.rules import CONSTRAINTS, Rows
 
 __all__ = ["StackelbergCommitment"]
 
@@ -40,7 +42,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class StackelbergCommitment:
+class StackelbergCommitment(MeasuredPlay):
     """The joint optimum as an occupancy linear program, to which rows can be added.
 
     `constraints` are labelled ``flow`` and, where actions are forbidden, ``forbidden``.
@@ -48,13 +50,15 @@ class StackelbergCommitment:
     Parameters
     ----------
     game : the game.
-    reward : of both agents, shape (S,) or (S, A, B).
+    reward : of both agents, shape (S,) or (S, A, B); or a `cvxpy.Parameter`, or what is affine in
+        parameters, of shape (S,) or (S, A·B): `problem` is compiled once for all its values, and
+        `solve` takes the present one.
     allowed : mask (S, A) of the actions that the leader may commit to; all by default.
 
     Examples
     --------
     >>> from iirl_opt.game.generate import random_game
-    >>> from iirl_opt.occupancy.measure import budget
+    >>> from iirl_opt.occupancy.quantities import budget
     >>> game, reward = random_game(4, 2, 2, rng=0)
     >>> model = StackelbergCommitment(game, reward)
     >>> rare = budget(model.expected([0, 1, 0, 0]), 5.0, name="rare")
@@ -63,15 +67,15 @@ class StackelbergCommitment:
     """
 
     game: TwoAgentMDP
-    reward: Array
+    reward: Array | cp.Expression
     allowed: NDArray[np.bool_]
 
     @checked(game=GAME)
     def __init__(
-        self, game: TwoAgentMDP, reward: ArrayLike, *, allowed: ArrayLike | None = None
+        self, game: TwoAgentMDP, reward: Quantity, *, allowed: ArrayLike | None = None
     ) -> None:
         object.__setattr__(self, "game", game)
-        object.__setattr__(self, "reward", check_reward(game, reward))
+        object.__setattr__(self, "reward", composed(game, reward))
         object.__setattr__(self, "allowed", check_allowed(game, allowed))
 
     @cached_property
@@ -79,9 +83,9 @@ class StackelbergCommitment:
         """The joint occupancy measure: its `variable` is what to constrain."""
         return OccupancyMeasure(self.game)
 
-    def expected(self, quantity: ArrayLike) -> cp.Expression:
-        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
-        return self.measure.expected(quantity)
+    @property
+    def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
+        return self.game, self.measure.variable
 
     @property
     def objective(self) -> cp.Maximize:
@@ -101,14 +105,25 @@ class StackelbergCommitment:
         return [(closed @ self.measure.variable <= 0).set_label("forbidden")]
 
     @checked(subject_to=CONSTRAINTS)
-    def problem(self, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
+    def problem(self, subject_to: Rows = ()) -> cp.Problem:
         """Return the cvxpy problem, with further constraints if given."""
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
+    def by_row(self, answer: Any) -> dict[StateRow | ChoiceRow, float]:
+        """Return multipliers, or a Farkas ray, by what their rows speak of, the largest first.
+
+        Those of the flow by (state,), as `OccupancyMeasure.by_row` does; by (state, leader,
+        follower) those of choices that are not allowed, which one row forbids together.
+        """
+        given = multipliers_of(answer)
+        rows = self.measure.by_row({"flow": given["flow"]} if "flow" in given else given)
+        if (forbidden := rows_under(given, "forbidden", 1)) is not None:
+            closed = np.flatnonzero(np.repeat(~self.allowed, self.game.n_follower_actions))
+            rows |= of_choices(self.game, np.full(closed.size, forbidden[0]), closed)
+        return by_size(rows.items())
+
     @checked(solver=SOLVER, subject_to=CONSTRAINTS)
-    def solve(
-        self, subject_to: Sequence[cp.Constraint] = (), *, solver: Solver | None = None
-    ) -> Commitment:
+    def solve(self, subject_to: Rows = (), *, solver: Solver | None = None) -> Commitment:
         """Return an optimal commitment.
 
         Without rows of yours its value is proved by Lemma 2, and states that the measure never
@@ -129,15 +144,16 @@ class StackelbergCommitment:
         **Source** paper, Lemma 2. **Cost** that of `OccupancyMeasure.maximise`, and a few linear
         systems for the completion.
         """
-        asked = CommitmentProblem(self.game, self.reward, allowed=self.allowed)
+        reward = value_of(self.game, self.reward)
+        asked = CommitmentProblem(self.game, reward, allowed=self.allowed)
         rows = [*self._forbidden, *subject_to]
-        best = self.measure.maximise(self.reward, subject_to=rows, solver=solver)
+        best = self.measure.maximise(reward, subject_to=rows, solver=solver)
         if not subject_to:
             choices = best.measure.reshape(self.game.n_states, -1).argmax(axis=1)
             start = choices if self.allowed.all() else None
             return joint_commitment(asked, joint_optimum(asked, start), best.solved)
         policy, response = best.split()
-        values = evaluate(self.game, self.reward, (policy, response))
+        values = evaluate(self.game, reward, (policy, response))
         return Commitment.of(
             asked,
             policy,

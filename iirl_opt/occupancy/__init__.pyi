@@ -1,7 +1,5 @@
 from .measure import (
     OccupancyMeasure as OccupancyMeasure,
-    OccupancySolution as OccupancySolution,
-    budget as budget,
 )
 from .proof import (
     Side as Side,
@@ -9,11 +7,23 @@ from .proof import (
     optimality as optimality,
     policy_improvement as policy_improvement,
 )
+from .quantities import (
+    budget as budget,
+)
+from .rows import (
+    ChoiceRow as ChoiceRow,
+    StateRow as StateRow,
+)
+from .solution import (
+    OccupancySolution as OccupancySolution,
+)
 
 __all__ = [
+    "ChoiceRow",
     "OccupancyMeasure",
     "OccupancySolution",
     "Side",
+    "StateRow",
     "budget",
     "infeasibility",
     "optimality",

@@ -22,143 +22,67 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from cvxpy.constraints import Equality, Zero
+from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.certificate import Certificate, certify
-from iirl_opt.checks import FINITE, POSITIVE, TEXT, checked
+from iirl_opt.certificate import Certificate, Infeasibility
+from iirl_opt.checks import checked
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.optimum import policy_iteration
-from iirl_opt.game.policy import POLICY, deterministic_policy, split
+from iirl_opt.game.policy import POLICY
 from iirl_opt.game.problem import policy_weights
-from iirl_opt.game.reward import check_reward
-from iirl_opt.occupancy.basis import Basis, near_one
+from iirl_opt.occupancy.basis import near_one
 from iirl_opt.occupancy.planned import FILLED, basic_choices, near_choices, planned
-from iirl_opt.occupancy.proof import Side, infeasibility, optimality
+from iirl_opt.occupancy.proof import Side, infeasibility
+from iirl_opt.occupancy.quantities import MeasuredPlay, Quantity, composed, flat
+from iirl_opt.occupancy.rows import ChoiceRow, StateRow, of_choices, of_states
+from iirl_opt.occupancy.solution import OccupancySolution, sharpened
 from iirl_opt.solver import Solved, Solver, Status, linear_rows, solve
+from iirl_opt.solver.multipliers import by_size, multipliers_of
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import CONSTRAINTS, EXPRESSION
+from iirl_opt.solver.rules import CONSTRAINTS, Rows, check_values
 from iirl_opt.solver.stated import stated
 
-__all__ = ["OccupancyMeasure", "OccupancySolution", "budget"]
+__all__ = ["OccupancyMeasure", "flow_matrix"]
 
 Array = NDArray[np.float64]
-
-# States whose measure is below this share of the whole count as never visited.
-VISITED = 1e-9
 
 # A choice that leaves its state by less than this is given the digits that subtraction took.
 STAYS = 1e-3
 
+# The kinds of rows that a linear program has.
+LINEAR = (Equality, Inequality, NonNeg, NonPos, Zero)
 
-@checked(expected=EXPRESSION, limit=FINITE, name=TEXT)
-def budget(expected: cp.Expression, limit: float, *, name: str) -> cp.Constraint:
-    """Return the constraint that an expected quantity of the joint measure is at most `limit`.
 
-    It is shared: both agents respect it. Its price is found under `name`.
+def flow_matrix(game: TwoAgentMDP) -> Matrix:
+    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones.
+
+    What stays is ``1 − γp`` of the exact numbers, rounded once: with both near one it is all that
+    keeps the measure finite.
     """
-    return (expected <= limit).set_label(name)
-
-
-def _read_side(
-    constraints: Sequence[cp.Constraint], measure: cp.Variable, multipliers: Mapping[str, Array]
-) -> Side:
-    """Return constraints on a measure as rows, with the multipliers that follow the flow's."""
-    parts = [linear_rows([c], measure) for c in constraints]
-    names = list(multipliers)[-len(parts) :] if parts else []
-    prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
-    for part, name in zip(parts, names, strict=True):
-        side = equal_prices if len(part.equal) else prices
-        side.append(np.ravel(multipliers[name], order="F"))
-    empty = np.zeros((0, measure.size))
-    return Side(
-        rows=np.concatenate([empty, *(part.rows for part in parts)]),
-        bounds=np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
-        equal=np.concatenate([empty, *(part.equal for part in parts)]),
-        right=np.concatenate([np.zeros(0), *(part.right for part in parts)]),
-        prices=np.concatenate(prices),
-        equal_prices=np.concatenate(equal_prices),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class OccupancySolution:
-    """An optimal occupancy measure, its policy and its prices.
-
-    Attributes
-    ----------
-    game : the game.
-    measure : shape (S, A, B), nonnegative (clipped at zero), sums to 1/(1−γ).
-    value : the optimal objective. With a discount near one measure, value and prices of visited
-        states are those of the choices in the game's exact numbers, not in its floats.
-    reward : what was maximised, shape (S·A·B,).
-    state_prices : shape (S,), the gain for one more unit of start at each visited state: its
-        optimal value where no side constraint binds. In a state that is never visited the
-        multiplier is not unique, and only bounds that gain from above.
-    price : by constraint name, the gain of the objective for one more unit of the allowance.
-    solved : the solver's record with recomputed residuals; planning's, where no solver was asked.
-    side : the side constraints as rows, with their multipliers.
-    """
-
-    game: TwoAgentMDP
-    measure: Array
-    value: float
-    state_prices: Array
-    reward: Array
-    price: Mapping[str, float | Array]
-    solved: Solved
-    side: Side
-
-    @property
-    def visited(self) -> NDArray[np.bool_]:
-        """Which states the measure reaches, shape (S,)."""
-        mass = self.measure.sum(axis=(1, 2))
-        # The measure of a state that play leaves for ever is no share of 1/(1 − γ).
-        reached: NDArray[np.bool_] = mass > VISITED * min(float(mass.sum()), 1e3)
-        return reached
-
-    @property
-    def joint_policy(self) -> Array:
-        """The policy (S, A, B) that has this measure; uniform in states that are never visited."""
-        mass = self.measure.sum(axis=(1, 2), keepdims=True)
-        uniform = np.full_like(self.measure, 1.0 / self.game.n_choices)
-        seen = self.visited[:, None, None]
-        return np.where(seen, self.measure / np.where(seen, mass, 1.0), uniform)
-
-    @checked(tolerance=POSITIVE)
-    def split(self, *, tolerance: float = 1e-7) -> tuple[Array, Array]:
-        """Return (pi1, pi2) whose product is the joint policy.
-
-        Raises
-        ------
-        NotAProduct
-            The policy is correlated: names the state and the correlation.
-        """
-        return split(self.joint_policy, tolerance=tolerance, states=self.game.states)
-
-
-@certify.register
-def _of_measure(found: OccupancySolution) -> Certificate:
-    """Prove what any policy within the constraints earns at most, and the found one at least.
-
-    Of the policy as it is; with side constraints of one that is moved by rounding, so that it meets
-    them exactly, where there is one.
-    """
-    side = found.side if np.size(found.side.rows) + np.size(found.side.equal) else None
-    return optimality(found.game, found.reward.reshape(found.game.shape), found.joint_policy, side)
+    n_rows = game.matrix.shape[0]
+    own = np.repeat(np.arange(game.n_states), game.n_choices)
+    leave = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), own)), shape=game.matrix.shape)
+    flow = sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))
+    stay = np.flatnonzero(np.abs(flow[np.arange(n_rows), own]) < STAYS)
+    exact = game.exact_rows(stay)
+    for k, row in enumerate(stay.tolist()):
+        state = int(own[row])
+        flow[row, state] = float(1 - game.exact_discount * exact.row(k)[state])
+    return flow
 
 
 @checked(game=GAME)
 @dataclass(frozen=True, eq=False)
-class OccupancyMeasure:
+class OccupancyMeasure(MeasuredPlay):
     """The occupancy measures of all joint policies of a game.
 
     Attributes
@@ -194,9 +118,9 @@ class OccupancyMeasure:
         """What makes the variable an occupancy measure (beside its sign)."""
         return [self.flow]
 
-    def expected(self, quantity: ArrayLike) -> cp.Expression:
-        """Return the expected discounted sum of a quantity (S,) or (S, A, B) as an expression."""
-        return self._row(quantity) @ self.variable
+    @property
+    def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
+        return self.game, self.variable
 
     def hold_leader(self, pi1: ArrayLike) -> list[cp.Constraint]:
         """Return constraints under which the leader plays `pi1` of shape (S, A), label ``leader``.
@@ -218,24 +142,30 @@ class OccupancyMeasure:
         self,
         reward: ArrayLike,
         *,
-        subject_to: Sequence[cp.Constraint] = (),
+        subject_to: Rows = (),
         solver: Solver | None = None,
     ) -> OccupancySolution:
         """Return the measure that maximises the expected discounted reward.
 
         Parameters
         ----------
-        reward : shape (S,) or (S, A, B).
-        subject_to : further constraints on the measure, labelled for their prices.
+        reward : shape (S,) or (S, A, B), in numbers; of a parameter make a `problem`.
+        subject_to : further linear constraints on the measure, or lists of them, labelled for their
+            prices.
 
         Raises
         ------
+        InvalidReward, InvalidArgument
+            No reward of the game; what is no row on this measure, or a parameter without a value:
+            names it.
         Infeasible
             No joint policy meets the side constraints; its certificate proves it.
 
         **Cost** one LP, begun at the policy that planning finds without the side constraints; with
         none of these and no solver named, planning alone beyond 2,000 states.
         """
+        row = flat(self.game, reward, "reward")
+        self._check_rows(subject_to)
         try:
             solved = self._solved(reward, subject_to, solver)
         except Infeasible as nothing:
@@ -248,7 +178,7 @@ class OccupancyMeasure:
             measure=np.maximum(self.variable.value, 0.0).reshape(self.game.shape),
             value=solved.value,
             state_prices=np.array(solved.duals["flow"]),
-            reward=self._row(reward),
+            reward=row,
             side=_read_side(subject_to, self.variable, solved.duals),
             price={
                 name: dual if dual.ndim else float(dual)
@@ -257,12 +187,66 @@ class OccupancyMeasure:
             },
             solved=solved,
         )
-        return _sharpened(found) if near_one(self.game) else found
+        return sharpened(found) if near_one(self.game) else found
 
     @checked(subject_to=CONSTRAINTS)
-    def problem(self, reward: ArrayLike, *, subject_to: Sequence[cp.Constraint] = ()) -> cp.Problem:
-        """Return the cvxpy problem that `maximise` solves, unsolved."""
-        return cp.Problem(cp.Maximize(self.expected(reward)), [*self.constraints, *subject_to])
+    def problem(self, reward: Quantity, *, subject_to: Rows = ()) -> cp.Problem:
+        """Return the cvxpy problem that `maximise` solves, unsolved.
+
+        Parameters
+        ----------
+        reward : as one quantity of `expected`, so a `cvxpy.Parameter`, too.
+        subject_to : further constraints, or lists of them; on variables of your own as well.
+        """
+        goal = cp.Maximize(self.expected(composed(self.game, reward)))
+        return cp.Problem(goal, [*self.constraints, *subject_to])
+
+    def by_row(self, answer: Any) -> dict[StateRow | ChoiceRow, float]:
+        """Return multipliers, or a Farkas ray, by what their rows speak of, the largest first.
+
+        By (state,) those of the flow: the gain of the objective (maximised; the fall of one that is
+        minimised) for one more unit of start there. By (state, leader, follower) those of the
+        choices' bounds ``μ ≥ 0``: what a unit of the choice costs; of an `OccupancySolution`, and
+        of the error of `maximise`, which hold all the rows that these follow from.
+
+        Parameters
+        ----------
+        answer : a `Solved`, or a record or an error that holds one, of a program with these
+            `constraints`; or multipliers by constraint.
+
+        Raises
+        ------
+        InvalidArgument
+            It holds no multipliers and no ray, or not those of this measure.
+
+        **Cost** arithmetic.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5, start=[1, 0])
+        >>> measure = iirl.OccupancyMeasure(game)
+        >>> rows = measure.by_row(measure.maximise([0.0, 1.0]))
+        >>> round(rows[1,], 9), round(rows[0, 0, 0], 9)  # the second state; to stay in the first
+        (2.0, 0.5)
+        """
+        given = multipliers_of(answer)
+        bounds: Array | None = None
+        if isinstance(answer, OccupancySolution):
+            given, side = {"flow": answer.state_prices}, answer.side
+            bounds = flow_matrix(self.game) @ answer.state_prices - answer.reward
+            bounds = bounds + np.transpose(side.rows) @ np.asarray(side.prices)
+            bounds = bounds + np.transpose(side.equal) @ np.asarray(side.equal_prices)
+        elif isinstance(proof := getattr(answer, "certificate", None), Infeasibility):
+            bounds = proof.combined().astype(float)
+        if "flow" not in given:
+            found = ", ".join(given) or "nothing"
+            raise InvalidArgument("answer", f"holds {found}", "rows of this measure", answer)
+        rows: list[tuple[StateRow | ChoiceRow, float]] = [*of_states(self.game, given, "flow")]
+        if bounds is not None:
+            rows += of_choices(self.game, bounds)
+        return by_size(rows)
 
     @checked(policy=POLICY)
     def basis(self, policy: ArrayLike | tuple[ArrayLike, ArrayLike]) -> dict[str, ArrayLike]:
@@ -298,14 +282,28 @@ class OccupancyMeasure:
                 raise InvalidPolicy("policy", f"is {policy!r}", allowed, policy)
         return {"occupancy": basic_choices(game, choices), "flow": False}
 
-    def _solved(
-        self, reward: ArrayLike, subject_to: Sequence[cp.Constraint], solver: Solver | None
-    ) -> Solved:
+    def _check_rows(self, subject_to: Rows) -> None:
+        """Refuse rows that say anything else than what is linear in this measure, by name."""
+        for i, row in enumerate(subject_to):
+            assert isinstance(row, cp.Constraint)
+            place = f"subject_to[{i}]" + (f" ({row.label})" if row.label else "")
+            check_values(row.parameters(), place)
+            for variable in row.variables():
+                if variable.id != self.variable.id:
+                    found = f"holds the variable {variable.name()}"
+                    if variable.name() == self.variable.name():
+                        found += " of another measure"
+                    raise InvalidArgument(place, found, "rows on this measure alone", row)
+            if not (isinstance(row, LINEAR) and all(side.is_affine() for side in row.args)):
+                allowed = "linear rows; others in a `problem` of your own"
+                raise InvalidArgument(place, "is not linear", allowed, row)
+
+    def _solved(self, reward: ArrayLike, subject_to: Rows, solver: Solver | None) -> Solved:
         """Return the record of the program, by planning where that is the whole answer."""
         problem = self.problem(reward, subject_to=subject_to)
         if solver is None and not subject_to and self.game.n_states > FILLED:
             began = time.perf_counter()
-            best = planned(self.game, self._row(reward))
+            best = planned(self.game, flat(self.game, reward, "reward"))
             found = stated(
                 problem,
                 {"occupancy": best.measure},
@@ -334,53 +332,23 @@ class OccupancyMeasure:
         except InvalidArgument:
             return None
 
-    def _row(self, quantity: ArrayLike) -> Array:
-        q = check_reward(self.game, quantity)
-        return np.repeat(q, self.game.n_choices) if q.ndim == 1 else q.ravel()
 
-
-def _sharpened(found: OccupancySolution) -> OccupancySolution:
-    """Return a solution with the digits that a discount near one takes from floats.
-
-    Without a side constraint that binds, choices that the solver's tolerance left are improved
-    until no other one is better. Prices of side constraints stay as they are.
-    """
-    game, side = found.game, found.side
-    prices = np.asarray(side.prices)
-    binding = np.abs(prices) > VISITED * np.abs(prices).max(initial=0.0)
-    rows = np.concatenate([np.asarray(side.rows)[binding], side.equal])
-    right = np.concatenate([np.asarray(side.bounds)[binding], side.right])
-    play = found.measure
-    if not right.size:
-        chosen = play.reshape(game.n_states, -1).argmax(axis=1)
-        best = policy_iteration(game, found.reward.reshape(game.shape), initial=chosen)
-        kept = best.optimal[np.arange(game.n_states), chosen]
-        play = deterministic_policy(np.where(kept, chosen, best.actions), game.n_choices)
-    basis = Basis.of(game, play.ravel(), rows, right)
-    exact = basis.solution(found.reward)
-    if exact is None or exact[0].min(initial=0.0) < 0:
-        return found
-    measure, values, _, value = exact
-    whole = np.zeros(found.measure.size)
-    whole[basis.choices] = measure
-    state_prices = found.state_prices.copy()
-    state_prices[basis.states] = values
-    return replace(found, measure=whole.reshape(game.shape), value=value, state_prices=state_prices)
-
-
-def flow_matrix(game: TwoAgentMDP) -> Matrix:
-    """Return ``E − γP``, (S·A·B, S): each choice leaves its state and enters the next ones.
-
-    What stays is ``1 − γp`` of the exact numbers, rounded once: with both near one it is all that
-    keeps the measure finite.
-    """
-    n_rows = game.matrix.shape[0]
-    own = np.repeat(np.arange(game.n_states), game.n_choices)
-    leave = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), own)), shape=game.matrix.shape)
-    flow = sp.csr_array(leave - game.discount * sp.csr_array(game.matrix))
-    stay = np.flatnonzero(np.abs(flow[np.arange(n_rows), own]) < STAYS)
-    exact = game.exact_rows(stay)
-    for k, row in enumerate(stay.tolist()):
-        state = int(own[row])
-        flow[row, state] = float(1 - game.exact_discount * exact.row(k)[state])
-    return flow
+def _read_side(
+    constraints: Sequence[cp.Constraint], measure: cp.Variable, multipliers: Mapping[str, Array]
+) -> Side:
+    """Return constraints on a measure as rows, with the multipliers that follow the flow's."""
+    parts = [linear_rows([c], measure) for c in constraints]
+    names = list(multipliers)[-len(parts) :] if parts else []
+    prices, equal_prices = [np.zeros(0)], [np.zeros(0)]
+    for part, name in zip(parts, names, strict=True):
+        side = equal_prices if len(part.equal) else prices
+        side.append(np.ravel(multipliers[name], order="F"))
+    empty = np.zeros((0, measure.size))
+    return Side(
+        rows=np.concatenate([empty, *(part.rows for part in parts)]),
+        bounds=np.concatenate([np.zeros(0), *(part.bounds for part in parts)]),
+        equal=np.concatenate([empty, *(part.equal for part in parts)]),
+        right=np.concatenate([np.zeros(0), *(part.right for part in parts)]),
+        prices=np.concatenate(prices),
+        equal_prices=np.concatenate(equal_prices),
+    )

@@ -27,6 +27,9 @@ from .inclusion_proof import (
 from .lifted_rows import (
     Lifted as Lifted,
 )
+from .observed_rows import (
+    ObservedRow as ObservedRow,
+)
 from .regret import (
     RegretBound as RegretBound,
     certified as certified,
@@ -54,6 +57,7 @@ __all__ = [
     "DistinctRows",
     "FeasibleRewards",
     "Lifted",
+    "ObservedRow",
     "RegretBound",
     "RewardBox",
     "RewardSimplex",

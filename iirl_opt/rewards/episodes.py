@@ -24,8 +24,10 @@ from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.rewards.explicit_rows import DistinctRows, first_of_equals
 from iirl_opt.rewards.lifted_rows import GapRows, WholeResponse, same_response
+from iirl_opt.rewards.observed_rows import LABELS, ObservedRow, of_pool, of_response
 from iirl_opt.rewards.slack import ViolatedRow, violated_by
 from iirl_opt.rewards.trajectories import CommittedGame, PartialResponse, Watched
+from iirl_opt.solver.multipliers import by_size, multipliers_of
 
 __all__ = ["Episodes"]
 
@@ -208,6 +210,53 @@ class Episodes:
         The parameters, errors and the cost are those of `violations`.
         """
         return not self.violations(reward, tolerance=tolerance, exact=exact)
+
+    @checked(joint=FLAG)
+    def by_row(self, answer: Any, *, joint: bool = False) -> dict[ObservedRow, float]:
+        """Return multipliers, or a Farkas ray, by (episode, state, action), the largest first.
+
+        In the unit of gaps, whatever the rows of a program were scaled by: that of an action which
+        was not seen to be optimal is ≥ 0, the gain of the objective (maximised; the fall of one
+        that is minimised) when the action may be better than the response by one unit; that of a
+        tied action is the gain when it is to be worse by one unit. Actions whose rows are multiples
+        of one another share what their row bears. Episodes that repeat an earlier one have no rows;
+        of a ceiling on a state that no trajectory visits the action is None.
+
+        Parameters
+        ----------
+        answer : a `Solved`, or a record or an error that holds one, of a program with the
+            `constraints` of these episodes; or multipliers by constraint.
+        joint : whether the reward of the program is joint, (S, A, B).
+
+        Raises
+        ------
+        InvalidArgument
+            It holds no multipliers and no ray, or not those of these rows.
+
+        **Cost** arithmetic.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+        >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+        >>> prices = known.by_row(known.maximise([1.0, 0.0]))
+        >>> round(prices[1, 0, 0], 9)
+        1.0
+        """
+        given = multipliers_of(answer)
+        states, actions = self.game.states, (*self.game.follower_actions, None)
+        pairs: list[tuple[ObservedRow, float]] = []
+        parts = [(t, of_response(given, t, e, rows)) for t, e, rows in self._rows(joint)]
+        parts += [(t, of_pool(given, t, pool, joint=joint)) for t, pool in self._pools()]
+        if parts and not any(label.partition("[")[0] in LABELS for label in given):
+            found = ", ".join(given) or "nothing"
+            raise InvalidArgument("answer", f"holds {found}", "rows of these episodes", answer)
+        for t, (s, b, numbers) in ((t, each) for t, found in parts for each in found):
+            rows = zip(s.tolist(), b.tolist(), numbers.tolist(), strict=True)
+            pairs += [(ObservedRow(t, states[i], actions[j]), y) for i, j, y in rows]
+        return by_size(pairs)
 
     @checked(joint=FLAG)
     def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:

@@ -50,7 +50,7 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidArgument, InvalidReward, SolverFailed
 from iirl_opt.game.mdp import GAME
-from iirl_opt.game.reward import check_reward
+from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
 from iirl_opt.rewards.cut_search import Cut, CutSearch
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import (
@@ -176,7 +176,7 @@ class FeasibleRewards(Episodes, RewardSet):
 
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
-        c = check_reward(self.game, objective)
+        c = in_numbers(self.game, objective, "objective")
         found = None
         if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
             found = cuts.maximise(c)
@@ -193,21 +193,28 @@ class FeasibleRewards(Episodes, RewardSet):
     @checked(domain=DOMAIN, price=POSITIVE)
     def problem(
         self,
-        objective: ArrayLike,
+        objective: Quantity,
         *,
         domain: RewardDomain | None = None,
         price: float | None = None,
     ) -> cp.Problem:
-        """Return the cvxpy problem that `maximise` solves, unsolved."""
-        return self._program(check_reward(self.game, objective), domain, price)[0]
+        """Return the cvxpy problem that `maximise` solves, unsolved.
+
+        Parameters
+        ----------
+        objective : as for `maximise`; or a `cvxpy.Parameter`, or what is affine in parameters, of
+            shape (S,) or (S, A·B).
+        """
+        return self._program(composed(self.game, objective, "objective"), domain, price)[0]
 
     def _program(
-        self, c: Array, domain: RewardDomain | None, price: float | None
+        self, c: Array | cp.Expression, domain: RewardDomain | None, price: float | None
     ) -> tuple[cp.Problem, cp.Variable]:
-        r = self._variable(joint=c.ndim == 3)
+        joint = c.ndim > 1
+        r = self._variable(joint=joint)
         where = RewardSimplex() if domain is None else domain
         goal = self._goal(c, r)
-        floor = None if c.ndim == 3 else least_reward(where)
+        floor = None if joint else least_reward(where)
         rows = self._lifted_rows(r, floor)
         rows.sort(key=lambda part: part.kind == "least")
         if price is None:
@@ -282,9 +289,8 @@ class FeasibleRewards(Episodes, RewardSet):
         if price is not None:
             prices = [price * repeats[id(episode)] * episode.sizes for _, episode in distinct]
         names = [t for t, _ in distinct]
-        return CutSearch.of(
-            blocks, names, domain or RewardSimplex(), self.game.n_states, chosen, prices
-        )
+        where = RewardSimplex() if domain is None else domain
+        return CutSearch.of(blocks, names, where, self.game.n_states, chosen, prices)
 
     @checked(penalty=NOT_NEGATIVE, bound=POSITIVE, solver=SOLVER)
     def max_margin(

@@ -50,13 +50,26 @@ class GapRows(NamedTuple):
     """Rows ``on_r @ r + on_v @ V`` of one episode; `on_r` is None for state rewards.
 
     Row i speaks of the state and action s·B + b = ``at[i]``; times ``size[i]`` it is the sum of the
-    gaps ``V(s) − Q(s, b)`` of that action and of all whose rows are multiples of its own.
+    gaps ``V(s) − Q(s, b)`` of that action and of all whose rows are multiples of its own. The
+    actions ``every[k]`` are those of the row ``of[k]``; all others that the rows could speak of,
+    ``idle``, have a row of zeros.
     """
 
     on_r: Matrix | None
     on_v: Matrix
     at: NDArray[np.int64]
     size: Array
+    every: NDArray[np.int64]
+    of: NDArray[np.int64]
+    idle: NDArray[np.int64]
+
+    def spread(self, multipliers: Array) -> Array:
+        """Return what multipliers of the rows are for the gaps of `every`, then of `idle`.
+
+        Together those of the multiples of a row weigh what the row does, a unit of each gap alike.
+        """
+        own = (multipliers / self.size)[self.of]
+        return np.concatenate([own, np.zeros(self.idle.size)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +203,9 @@ def _tidied(on_r: Matrix | None, on_v: Matrix, wanted: NDArray[np.bool_]) -> Gap
     whole = whole[at]
     whole.data[np.abs(whole.data) < ZERO] = 0.0
     whole.eliminate_zeros()
-    filled = np.flatnonzero(np.diff(whole.indptr))
-    whole, at = whole[filled], at[filled]
+    told = np.diff(whole.indptr) > 0
+    whole, at, idle = whole[np.flatnonzero(told)], at[told], at[~told]
+    every, of = at, np.zeros(0, dtype=np.int64)
     size: Array = np.zeros(0)
     if whole.shape[0]:
         largest = abs(whole).max(axis=1)
@@ -201,7 +215,8 @@ def _tidied(on_r: Matrix | None, on_v: Matrix, wanted: NDArray[np.bool_]) -> Gap
         size = np.bincount(of, weights=largest.ravel()).astype(float)
         whole, at = whole[first], at[first]
     width = 0 if on_r is None else on_r.shape[1]
-    return GapRows(None if on_r is None else whole[:, :width], whole[:, width:], at, size)
+    on = (None if on_r is None else whole[:, :width]), whole[:, width:]
+    return GapRows(*on, at, size, every, of, idle)
 
 
 def same_response(one: Observation, other: Observation) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
 from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.game.reward import check_reward
+from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
 from iirl_opt.rewards.domains import DOMAIN, RewardBox, RewardDomain, RewardSimplex
 from iirl_opt.rewards.geometry import Ball, Hull, dimension
 from iirl_opt.rewards.lifted_rows import Lifted
@@ -104,16 +104,22 @@ class RewardSet(ABC):
 
         **Source** paper, the linear program of Section 4.2. **Cost** one LP.
         """
-        c = check_reward(self.game, objective)
+        c = in_numbers(self.game, objective, "objective")
         r = self._variable(joint=c.ndim == 3)
         problem = self._within(self._goal(c, r), r, domain)
         return self._search(problem, r, c.shape, solver)
 
     @checked(domain=DOMAIN)
-    def problem(self, objective: ArrayLike, *, domain: RewardDomain | None = None) -> cp.Problem:
-        """Return the cvxpy problem that `maximise` solves, unsolved."""
-        c = check_reward(self.game, objective)
-        r = self._variable(joint=c.ndim == 3)
+    def problem(self, objective: Quantity, *, domain: RewardDomain | None = None) -> cp.Problem:
+        """Return the cvxpy problem that `maximise` solves, unsolved.
+
+        Parameters
+        ----------
+        objective : as for `maximise`; or a `cvxpy.Parameter`, or what is affine in parameters, of
+            shape (S,) or (S, A·B).
+        """
+        c = composed(self.game, objective, "objective")
+        r = self._variable(joint=c.ndim > 1)
         return self._within(self._goal(c, r), r, domain)
 
     @checked(domain=DOMAIN, solver=SOLVER, norm=one_of(1, 2))
@@ -136,7 +142,7 @@ class RewardSet(ABC):
 
         **Cost** one LP or one cone program.
         """
-        target = check_reward(self.game, reward)
+        target = in_numbers(self.game, reward)
         r = self._variable(joint=target.ndim == 3)
         difference = cp.vec(r, order="C") - target.ravel()
         distance = cp.norm1(difference) if norm == 1 else cp.norm2(difference)
@@ -278,7 +284,11 @@ class RewardSet(ABC):
         n_states, n_choices = self.game.n_states, self.game.n_choices
         return cp.Variable((n_states, n_choices) if joint else n_states, name="r")
 
-    def _goal(self, objective: Array, r: cp.Variable) -> cp.Maximize:
+    def _goal(self, objective: Array | cp.Expression, r: cp.Variable) -> cp.Maximize:
+        if isinstance(objective, cp.Expression):
+            # A product that stays plain, so that it can be solved warm for many values.
+            state = r.ndim == 1
+            return cp.Maximize(objective @ r if state else cp.sum(cp.multiply(objective, r)))
         return cp.Maximize(cp.sum(cp.multiply(objective.reshape(r.shape), r)))
 
     def _within(

@@ -185,6 +185,12 @@ class PartialResponse:
         idle = np.full(n_states, n_actions == 1) if joint else self.environment.idle
         return idle, (self.counts > 0) & ~idle[:, None]
 
+    def places(self, *, joint: bool) -> tuple[NDArray[np.int64], ...]:
+        """Return what the rows ``seen``, ``unseen`` (s·B + b) and ``ceiling`` (s) speak of."""
+        idle, seen = self._known(joint=joint)
+        others = ~(seen | idle[:, None])
+        return tuple(map(np.flatnonzero, (seen, others, ~(idle | seen.any(axis=1)))))
+
     def rows(
         self, t: int, r: cp.Expression, v: cp.Variable, *, joint: bool, floor: float | None
     ) -> list[LabelledRows]:
@@ -205,11 +211,8 @@ class PartialResponse:
         def gap(which: NDArray[np.int64]) -> cp.Expression:
             return on_v[which] @ v - on_r[which] @ r
 
-        idle, seen = self._known(joint=joint)
-        same = np.flatnonzero(idle) * n_actions
-        shown = np.flatnonzero(seen)
-        others = np.flatnonzero(~(seen | idle[:, None]))
-        away = np.flatnonzero(~(idle | seen.any(axis=1)))
+        same = np.flatnonzero(self._known(joint=joint)[0]) * n_actions
+        shown, others, away = self.places(joint=joint)
         weight = self.counts.ravel()[shown].astype(float)
         rows = [
             LabelledRows(f"idle[{t}]", gap(same), "equal", None),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import Rule, array_of_floats, each, is_a
+from iirl_opt.checks import Rule, array_of_floats, each, is_a, refuse
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix, is_sparse
 
@@ -20,16 +21,64 @@ __all__ = [
     "MATRIX",
     "NUMBERS",
     "PROGRAM",
+    "Rows",
+    "check_values",
     "own_matrix",
     "pair_of_bounds",
     "vector",
+    "without_variables",
 ]
 
 Array = NDArray[np.float64]
 
-PROGRAM: Rule = is_a(cp.Problem)
+# What an argument `subject_to` may be: constraints, and lists of them as `budget` makes.
+Rows: TypeAlias = Sequence[cp.Constraint | Sequence[cp.Constraint]]
+
 EXPRESSION: Rule = is_a(cp.Expression)
-CONSTRAINTS: Rule = each(is_a(cp.Constraint))
+_PROBLEM: Rule = is_a(cp.Problem)
+_CONSTRAINT: Rule = is_a(cp.Constraint)
+
+
+def PROGRAM(name: str, value: Any) -> cp.Problem:
+    """Return a cvxpy problem whose parameters have values."""
+    check_values(_PROBLEM(name, value).parameters(), name)
+    problem: cp.Problem = value
+    return problem
+
+
+def CONSTRAINTS(name: str, value: Any) -> tuple[cp.Constraint, ...]:
+    """Return constraints as a tuple, those of lists among them one by one."""
+    parts = each(_constraint_or_list)(name, value)
+    return tuple(c for part in parts for c in (part if isinstance(part, tuple) else (part,)))
+
+
+def _constraint_or_list(name: str, value: Any) -> Any:
+    """Return a constraint or a tuple of them, or say what became of one that was meant to be."""
+    if isinstance(value, list | tuple):
+        return each(_CONSTRAINT)(name, value)
+    if isinstance(value, bool | np.bool_):
+        allowed = "a Constraint: compare an expression in cvxpy variables, not their values"
+        raise refuse(name, value, allowed)
+    if isinstance(value, cp.Expression):
+        raise refuse(name, value, "a Constraint: compare the expression with <=, == or >=")
+    return _CONSTRAINT(name, value)
+
+
+def check_values(parameters: Iterable[cp.Parameter], place: str) -> None:
+    """Refuse parameters that have no value yet, by name."""
+    for parameter in parameters:
+        if parameter.value is None:
+            problem, allowed = "has no value", f"a value of shape {parameter.shape}"
+            raise InvalidArgument(f"{place}: {parameter.name()}", problem, allowed, parameter)
+
+
+def without_variables(name: str, expression: cp.Expression) -> cp.Expression:
+    """Return an expression of numbers and parameters."""
+    for variable in expression.variables():
+        allowed = "numbers, or what is affine in parameters"
+        raise InvalidArgument(name, f"holds the variable {variable.name()}", allowed, expression)
+    return expression
+
 
 # Coefficients, and bounds, which may be infinite.
 NUMBERS: Rule = array_of_floats(1)

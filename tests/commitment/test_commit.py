@@ -44,7 +44,8 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.occupancy.measure import OccupancyMeasure, budget
+from iirl_opt.occupancy.measure import OccupancyMeasure
+from iirl_opt.occupancy.quantities import budget
 from iirl_opt.solver import HiGHS, solve
 
 METHODS = (JointOptimum(), OccupancyProgram())

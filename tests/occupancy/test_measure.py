@@ -18,8 +18,9 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy, joint_policy
 from iirl_opt.game.values import evaluate
-from iirl_opt.occupancy.measure import OccupancyMeasure, budget
+from iirl_opt.occupancy.measure import OccupancyMeasure
 from iirl_opt.occupancy.planned import planned
+from iirl_opt.occupancy.quantities import budget
 from iirl_opt.solver import HiGHS, LiveProgram, solve
 
 

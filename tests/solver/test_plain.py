@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import random_policy
-from iirl_opt.occupancy.measure import OccupancyMeasure, budget
+from iirl_opt.occupancy.measure import OccupancyMeasure
+from iirl_opt.occupancy.quantities import budget
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import Clarabel, HiGHS, Status, solve

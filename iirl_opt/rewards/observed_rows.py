@@ -1,0 +1,89 @@
+"""The rows of a set of rewards by what they speak of: episode, state, action.
+
+The rows of an episode stand in a program under the labels ``optimal[t]`` and ``tied[t]``, those of
+trajectories under one commitment as ``seen[t]``, ``unseen[t]`` and ``ceiling[t]``, those of a
+largest margin as ``margin[t]``. Rows of zeros and multiples of others are left out there, and the
+rest are scaled; here each gap ``V(s) − Q(s, b)`` has a number of its own, in its own unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from iirl_opt.rewards.lifted_rows import GapRows, WholeResponse
+from iirl_opt.rewards.trajectories import PartialResponse
+from iirl_opt.solver.multipliers import rows_under
+
+__all__ = ["LABELS", "ObservedRow", "of_pool", "of_response"]
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# What the rows of an episode are called, before its number.
+LABELS = ("values", "optimal", "tied", "idle", "seen", "unseen", "ceiling", "margin")
+
+
+class ObservedRow(NamedTuple):
+    """An observed choice, as the rows of an episode speak of it; a tuple, and asked for as one.
+
+    Attributes
+    ----------
+    episode : counted from 1; of trajectories under one commitment, the first.
+    state : label.
+    action : the follower action whose gap is bounded; None of a bound on the state's value.
+    """
+
+    episode: int
+    state: Any
+    action: Any
+
+
+class PlacedRows(NamedTuple):
+    """Numbers of the rows of one episode, and the places (s, b) that they stand at.
+
+    Attributes
+    ----------
+    states, actions : positions; the action is −1 where the row speaks of the state alone.
+    numbers : multipliers, or a ray's, in the unit of the gaps.
+    """
+
+    states: Integers
+    actions: Integers
+    numbers: Array
+
+
+def of_response(
+    given: Mapping[str, ArrayLike], t: int, response: WholeResponse, parts: tuple[GapRows, GapRows]
+) -> Iterator[PlacedRows]:
+    """Yield what multipliers by constraint say of the gaps of episode t."""
+    n_actions = response.played.shape[1]
+    for label, rows in zip(("optimal", "tied"), parts, strict=True):
+        found = rows_under(given, f"{label}[{t}]", rows.at.size)
+        if found is None and not rows.at.size and f"values[{t}]" in given:
+            found = np.zeros(0)
+        if found is not None:
+            at = np.concatenate([rows.every, rows.idle])
+            yield PlacedRows(at // n_actions, at % n_actions, rows.spread(found))
+    open_actions = np.flatnonzero(~response.played)
+    margins = rows_under(given, f"margin[{t}]", open_actions.size)
+    if margins is not None:
+        yield PlacedRows(open_actions // n_actions, open_actions % n_actions, margins)
+
+
+def of_pool(
+    given: Mapping[str, ArrayLike], t: int, pool: PartialResponse, *, joint: bool
+) -> Iterator[PlacedRows]:
+    """Yield what multipliers by constraint say of trajectories, of which t is the first."""
+    n_actions = pool.counts.shape[1]
+    seen, unseen, away = pool.places(joint=joint)
+    for label, at in (("seen", seen), ("unseen", unseen)):
+        found = rows_under(given, f"{label}[{t}]", at.size)
+        if found is not None:
+            yield PlacedRows(at // n_actions, at % n_actions, found)
+    ceilings = rows_under(given, f"ceiling[{t}]", away.size)
+    if ceilings is not None:
+        yield PlacedRows(away, np.full(away.size, -1), ceilings)
