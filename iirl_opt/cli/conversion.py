@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["convert"]
 
+MODEL = "model"  # the kind that the library writes, a room above the others
+
 
 def convert(
     file: File,
@@ -70,9 +72,11 @@ def convert(
 
 def _kind(target: Path, to: str | None) -> FileKind:
     """Return the kind of the file to write, or say which there are."""
-    from iirl_opt.formats.kinds import kind_to_write
+    from iirl_opt.formats.kinds import kind_to_write, named_kind, named_kinds
 
-    return kind_to_write(target, to)
+    kinds = named_kinds(target) if to is None else (named_kind(to),)
+    model = [kind for kind in kinds if kind.name == MODEL]
+    return model[0] if model else kind_to_write(target, to)
 
 
 def _imported(problem: ModelProblem, reward: str | None) -> ImportedGame:
@@ -89,22 +93,36 @@ def _imported(problem: ModelProblem, reward: str | None) -> ImportedGame:
 def _write(
     problem: ModelProblem, given: ImportedGame, kind: FileKind, rounded: bool, path: Path
 ) -> None:
-    kind.write(given, path, rounded=rounded)
+    if kind.name == MODEL:
+        from iirl_opt import library
+
+        library.write_model(problem, path)
+    else:
+        kind.write(given, path, rounded=rounded)
 
 
 def _read_back(given: ImportedGame, kind: FileKind, path: Path) -> ImportedGame:
     """Read back what was written, with the discount where the kind has no place for it."""
+    if kind.name == MODEL:
+        from iirl_opt import library
+
+        found = _imported(library.read_model(path), None)
+        # A file that the model file refers to may hold other rewards than the one it names.
+        asked = {name: found.rewards[name] for name in given.rewards if name in found.rewards}
+        return replace(found, rewards=asked or found.rewards)
     discount = given.game.exact_discount if "discount" in kind.loses else None
     return kind.read(path, discount=discount)
 
 
 def _left(problem: ModelProblem, kind: FileKind) -> list[str]:
     """Return what else of a problem is not in the file that was written."""
+    from iirl_opt.formats.kinds import kind_of
+
     said = []
     if "discount" in kind.loses:
         said.append(f"discount: {problem.game.exact_discount} is not held: give it (--discount)")
     held = ("observations", "trajectories", "rows", "expect", "prior", "follower_reward")
     more = [name for name in held if getattr(problem, name) not in (None, ())]
-    if problem.imported is None:
+    if kind.name != MODEL and kind_of(problem.path).name == MODEL:
         said.append(f"of the model file: {', '.join(['question', 'follower', *more])} are lost")
     return said

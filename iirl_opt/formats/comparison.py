@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from iirl_opt.errors import FileProblem, InvalidGame
+from iirl_opt.formats.dpomdp.problem import DecPOMDP
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -57,6 +58,8 @@ def differences(one: ImportedGame, two: ImportedGame) -> Differences:
         shapes = "(states, leader's actions, follower's actions)"
         return Differences(another=(f"{shapes} are {two.game.shape}, not {one.game.shape}",))
     lost: list[str] = [*_other_names(one.game, two.game), *_other_labels(one, two)]
+    if _is_entering(one) and not _is_entering(two):
+        lost.append("values: that rewards for entering a state count from the next step on is lost")
     rounded: list[str] = []
     another: list[str] = []
     if (one.available is not None) and not np.array_equal(one.available, _available(two)):
@@ -145,6 +148,10 @@ def _other_labels(one: ImportedGame, two: ImportedGame) -> Iterator[str]:
             yield f"label {name!r}: is lost"
 
 
+def _is_entering(problem: ImportedGame) -> bool:
+    return isinstance(problem, DecPOMDP) and problem.reward_form == "next state"
+
+
 def _available(problem: ImportedGame) -> Any:
     given = problem.available
     return np.ones(problem.game.shape, dtype=bool) if given is None else given
@@ -190,20 +197,28 @@ def write_compared(
     _check_place(path, replace, source)
     with TemporaryDirectory(prefix=".part-", dir=path.parent) as folder:
         part = Path(folder, path.name)
-        write(part)
-        found = differences(problem, read(part))
+        try:
+            write(part)
+            found = differences(problem, read(part))
+        except FileProblem as fault:
+            if fault.path.parent == part.parent:  # a folder that says nothing to anybody
+                fault.path = path.with_name(fault.path.name)
+            raise
         if found.another:
             raise FileProblem(path, f"cannot hold this problem ({'; '.join(found.another)})")
         if found.rounded and not rounded:
             what, _, how = found.rounded[0].partition(": ")
             raise InvalidGame(what, f"would be {how}", "equal numbers, or consent (--round)")
-        files = sorted(Path(folder).iterdir())
-        places = [Path(os.path.realpath(path.with_name(file.name))) for file in files]
-        for place in places:
+        moves = []
+        for file in sorted(Path(folder).iterdir()):
+            place = Path(os.path.realpath(path.with_name(file.name)))
+            if file != part and place.is_file() and place.read_bytes() == file.read_bytes():
+                continue  # a file that is referred to is there already
             _check_place(place, replace, source)
-        for file, place in zip(files, places, strict=True):
+            moves.append((file, place))
+        for file, place in moves:
             file.replace(place)
-    return found, [path.with_name(file.name) for file in files]
+    return found, [path.with_name(file.name) for file, _ in moves]
 
 
 def _check_place(place: Path, replace: bool, source: Path | None) -> None:

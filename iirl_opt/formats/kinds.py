@@ -163,6 +163,7 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)^@type\s*:",
         f"{PRISM}.drn:read_drn",
         f"{PRISM}.writing:write_drn",
+        loses=("discount", "start", "names", "leader"),
     ),
     FileKind(
         "explicit",
@@ -171,6 +172,7 @@ KINDS: tuple[FileKind, ...] = (
         b"",
         f"{PRISM}.explicit:read_explicit",
         f"{PRISM}.writing:write_explicit",
+        loses=("discount", "start", "names", "leader"),
     ),
     FileKind(
         "model",

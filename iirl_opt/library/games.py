@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.errors import FileProblem, InvalidGame, InvalidValue, UnknownLabel
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, InvalidValue, UnknownLabel
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.kinds import read_file
 from iirl_opt.game.entries import RowBlocks
@@ -83,7 +83,10 @@ def read_imported(path: Path, asked: Reading) -> GameOfFile:
 
     Where the file has several and none is asked for, there is none: not every question needs one.
     """
-    found = read_file(path, discount=asked.discount, constants=asked.constants)
+    try:
+        found = read_file(path, discount=asked.discount, constants=asked.constants)
+    except InvalidArgument as problem:
+        raise FileProblem(path, str(problem)) from problem
     try:
         several = asked.reward is None and len(found.rewards) != 1
         reward = None if several else found.reward(asked.reward)

@@ -109,3 +109,41 @@ def test_a_name_that_does_not_say_the_kind_is_said(several: Path) -> None:
     assert done.code == 0
     assert "nothing reads out.bin unless it ends in .npz" in done.err
     assert {kind.name for kind in KINDS if kind.writer} >= {"npz", "dpomdp", "pomdp"}
+
+
+def test_a_model_file_is_written_and_answers_as_its_source_does(several: Path) -> None:
+    done = iirl("convert", several, several.with_name("out.toml"), "--reward", "truth")
+    assert (done.code, done.err) == (0, "")
+    model = iirl_opt.read_model(several.with_name("out.toml"))
+    assert model.game == GAME
+    assert np.array_equal(model.need_truth(), TRUTH)
+    done = iirl("convert", "two-rooms", "again.toml", cwd=several.parent)
+    assert (done.code, done.err, done.out) == (0, "", "wrote again.toml\n")
+    again = iirl_opt.read_model(several.with_name("again.toml"))
+    assert again.question == iirl_opt.read_model("two-rooms").question
+    done = iirl("convert", several, "out.txt", "--to", "model", cwd=several.parent)
+    assert (done.code, "out.txt: is no name of a model file" in done.err) == (2, True)
+
+
+def test_rewards_for_entering_a_state_are_said_to_count_otherwise(tmp_path: Path) -> None:
+    source = iirl_opt.library.shipped_models() / "learning" / "bridge.dpomdp"
+    text = source.read_text().splitlines()
+    kept = [line for line in text if not line.startswith("R:")]
+    (tmp_path / "in.dpomdp").write_text("\n".join([*kept, "R: * : * : 0 : * : 1", ""]))
+    for name, said in (("out.npz", 1), ("out.dpomdp", 0), ("out.toml", 0)):
+        done = iirl("convert", "in.dpomdp", name, cwd=tmp_path)
+        assert done.code == 0, done.err
+        assert done.err.count("count from the next step on is lost") == said, name
+
+
+@pytest.mark.parametrize("suffix", [".drn", ".tra"])
+def test_a_kind_without_a_discount_says_that_it_is_needed(tmp_path: Path, suffix: str) -> None:
+    game, truth = iirl_opt.random_game(3, 1, 2, 0, discount="1/3")
+    write_file(ImportedGame(game, {"truth": truth}), tmp_path / "in.npz")
+    done = iirl("convert", tmp_path / "in.npz", tmp_path / f"out{suffix}")
+    assert done.code == 0, done.err
+    assert "discount: 1/3 is not held: give it (--discount)" in done.err
+    done = iirl("show", tmp_path / f"out{suffix}")
+    assert (done.code, "--discount" in done.err) == (2, True)
+    shown = json.loads(iirl("show", tmp_path / f"out{suffix}", "--discount", "1/3", "--json").out)
+    assert shown["fingerprint"] == game.fingerprint
