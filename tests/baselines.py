@@ -634,6 +634,9 @@ NOT_WALKED = {
     r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",
     r"ContradictionWarning": "a warning",
     r"(from_stormpy|read_prism)": "needs stormpy, which is not installed everywhere: tests/formats",
+    r"check_(family|follower|learner)": (
+        "a suite of many calls: what it refuses stands in tests/testing/test_conformance.py"
+    ),
 }
 
 QUANTITIES = {"value": 1.0, "state_price[s2]": 1.0, "total": 2.0}

@@ -7,6 +7,15 @@ from .assertions import (
     assert_kkt as assert_kkt,
     assert_policy as assert_policy,
 )
+from .conformance.families import (
+    check_family as check_family,
+)
+from .conformance.followers import (
+    check_follower as check_follower,
+)
+from .conformance.learners import (
+    check_learner as check_learner,
+)
 from .counterexample import (
     save_counterexample as save_counterexample,
 )
@@ -29,6 +38,9 @@ __all__ = [
     "assert_kkt",
     "assert_policy",
     "boundary_rewards",
+    "check_family",
+    "check_follower",
+    "check_learner",
     "followers",
     "games",
     "mdps",

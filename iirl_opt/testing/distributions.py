@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from iirl_opt.errors import MissingExtra
 
 try:
-    from hypothesis import strategies as st
+    from hypothesis import given, stateful, strategies as st
 except ImportError:
     raise MissingExtra("the strategies of iirl_opt.testing", "testing") from None
 
-__all__ = ["distributions", "exceptions", "st", "up_to"]
+__all__ = ["distributions", "exceptions", "given", "st", "stateful", "up_to"]
 
 Integers = NDArray[np.int64]
 
