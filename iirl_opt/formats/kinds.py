@@ -41,7 +41,7 @@ HEAD = 2**14  # bytes that are looked at
 LOSSES = {
     "discount": "the discount, which is given where the file is read",
     "start": "starts that are not the same on all their states",
-    "names": "names that are no plain words",
+    "names": "some names of states and actions",
     "labels": "sets of states",
     "rewards": "more than one reward, and its name",
     "choices": "which choices the source has",
@@ -147,6 +147,7 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)^\s*module\s+\w+",
         f"{PRISM}.storm:read_prism",
         takes=("discount", "constants"),
+        loses=("discount",),
     ),
     FileKind(
         "jani",
@@ -155,6 +156,7 @@ KINDS: tuple[FileKind, ...] = (
         rb'"jani-version"\s*:',
         f"{PRISM}.storm:read_prism",
         takes=("discount", "constants"),
+        loses=("discount",),
     ),
     FileKind(
         "drn",

@@ -8,9 +8,10 @@ import pytest
 from doors import same
 
 import iirl_opt as iirl
-from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
+from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument, InvalidGame
 from iirl_opt.formats import KINDS, ImportedGame, read_file, read_npz, write_file
-from iirl_opt.formats.kinds import kind_of
+from iirl_opt.formats.comparison import differences
+from iirl_opt.formats.kinds import LOSSES, kind_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "games"
 BRIDGE = Path(iirl.library.shipped_models()) / "learning" / "bridge.dpomdp"
@@ -194,3 +195,83 @@ def test_every_line_of_the_table_names_functions_that_are_there():
         assert all(callable(_load(place)) for place in (kind.reader, kind.writer) if place)
         assert all(end == end.lower() and end.startswith(".") for end in kind.suffixes)
     assert len({kind.name for kind in KINDS}) == len(KINDS)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "bring_your_own_game.rst"
+
+
+def rows_of_kinds():
+    """Return the rows of the table of kinds in the documentation, as `KINDS` has them."""
+    for kind in KINDS:
+        if kind.reader:
+            ends = ", ".join(f"``{end}``" for end in kind.suffixes)
+            doors = "in, out" if kind.writer else "in"
+            lost = "; ".join(LOSSES[what] for what in kind.loses)
+            yield "\n     - ".join([f"   * - ``{kind.name}``: {kind.title}", ends, doors, lost])
+
+
+def test_the_table_of_the_documentation_is_that_of_the_kinds():
+    wanted = "\n".join(row.rstrip() for row in rows_of_kinds())
+    shown = PAGE.read_text().split(".. end of kinds")[0].split("has no place for\n")[1]
+    assert shown.strip("\n") == wanted, f"the table should be\n{wanted}"
+
+
+WEIGHTS = [[[[1, 1], [0, 1]]], [[[1, 0], [1, 3]]]]
+BY_TWO = [[[[1, 1], [0, 1]], [[1, 1], [1, 2]]], [[[1, 0], [1, 3]], [[0, 1], [1, 4]]]]
+ASPECTS = {
+    "discount": {},
+    "start": {"start": [1, 2]},
+    "names": {"states": ["a room", "ü:*"], "follower_actions": ["x y", "#"]},
+    "labels": {"labels": {"done": [False, True]}},
+    "rewards": {"rewards": {"steps": np.ones(2), "cost": np.arange(4.0).reshape(2, 1, 2)}},
+    "choices": {
+        "kernel": [[[[1, 1], [1, 1]]], WEIGHTS[1]],
+        "available": [[[True, False]], [[True, True]]],
+    },
+    "leader": {"kernel": BY_TWO, "leader_actions": ["open", "shut"]},
+}
+
+
+def with_aspect(**aspect):
+    """Return a problem of one agent that any kind holds, but for what is asked for."""
+    game = iirl.TwoAgentMDP(
+        aspect.get("kernel", WEIGHTS),
+        "1/2",
+        aspect.get("start", [1, 0]),
+        states=aspect.get("states"),
+        leader_actions=aspect.get("leader_actions", ["-"]),
+        follower_actions=aspect.get("follower_actions", ["go", "stay"]),
+    )
+    return ImportedGame(
+        game,
+        aspect.get("rewards", {"reward": np.array([0.5, 1.0])}),
+        {name: np.array(marks) for name, marks in aspect.get("labels", {}).items()},
+        np.array(aspect["available"]) if "available" in aspect else None,
+    )
+
+
+def lost_by(kind, problem, path):
+    """Return how much a file of a kind loses of a problem; None if it cannot hold it."""
+    try:
+        kind.write(problem, path)
+        back = kind.read(path, discount="1/2" if "discount" in kind.loses else None)
+    except IIRLError:
+        return None
+    found = differences(problem, back)
+    return None if found.another or found.rounded else len(found.lost)
+
+
+@pytest.mark.parametrize("what", LOSSES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.writer], ids=lambda k: k.name)
+def test_a_kind_loses_what_the_table_says_and_nothing_else(kind, what, tmp_path):
+    plain, path = lost_by(kind, with_aspect(), tmp_path / f"plain{kind.suffixes[0]}"), tmp_path
+    assert plain is not None
+    if what == "discount":
+        try:
+            kind.read(tmp_path / f"plain{kind.suffixes[0]}")
+            lost = plain
+        except InvalidArgument:
+            lost = None
+    else:
+        lost = lost_by(kind, with_aspect(**ASPECTS[what]), path / f"more{kind.suffixes[0]}")
+    assert (lost is None or lost > plain) == (what in kind.loses)
