@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import Optimum, modified_policy_iteration
-from iirl_opt.learn.choices import SPREAD
 from iirl_opt.learn.information import Outlook, look_ahead
 from iirl_opt.rewards.centre import Centre, analytic_centre
 from iirl_opt.rewards.unit_rows import UnitRows
@@ -67,7 +66,7 @@ class Belief:
     @property
     def estimate(self) -> Array | None:
         """The estimate (S,) in the simplex; None while only constants are known."""
-        if self.centre is None or np.ptp(self.centre.point) <= SPREAD * self.centre.point.max():
+        if self.centre is None or self.centre.constant:
             return None
         return self.centre.point
 

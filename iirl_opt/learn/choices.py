@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import OnlyConstantRewards
 from iirl_opt.rewards.centre import analytic_centre
+from iirl_opt.rewards.constant import is_constant
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.unit_rows import unit_rows
@@ -38,9 +39,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-# A reward is constant when its spread is at most this times its largest entry.
-SPREAD = 1e-6
 
 
 class Chosen(NamedTuple):
@@ -218,4 +216,4 @@ class HitAndRunMean:
 
 def informative(reward: Array, evidence: Any = None) -> Chosen | None:
     """Return the reward as a choice, or None if it is a constant."""
-    return Chosen(reward, evidence) if np.ptp(reward) > SPREAD * np.abs(reward).max() else None
+    return None if is_constant(reward) else Chosen(reward, evidence)

@@ -90,12 +90,20 @@ class ProgramQuestion(Question):
     def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return what the programs found."""
 
+    def contradiction(self, problem: ModelProblem, nothing: Infeasible) -> dict[str, Any]:
+        """Return what else is known of why there is no point, ready for JSON."""
+        return {}
+
     def answer(self, problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
         """Return the answer, with the facts that all these families share; nothing is drawn."""
         try:
             found = self.find(problem)
         except Infeasible as nothing:
-            return ModelAnswer({"infeasible": 1.0}, {"solved": solver_record(nothing.solved)})
+            evidence = {
+                "solved": solver_record(nothing.solved),
+                **self.contradiction(problem, nothing),
+            }
+            return ModelAnswer({"infeasible": 1.0}, evidence)
         facts = {"states": float(problem.game.n_states), "infeasible": 0.0}
         return ModelAnswer({**facts, **found.quantities}, found.evidence, found.found)
 

@@ -40,6 +40,7 @@ from iirl_opt.rewards.centring import (
     line_search,
     slope_of,
 )
+from iirl_opt.rewards.constant import MaybeConstant
 
 __all__ = ["Centre", "analytic_centre"]
 
@@ -61,7 +62,7 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Centre:
+class Centre(MaybeConstant):
     """An analytic centre and how well it meets its optimality conditions.
 
     Attributes
@@ -90,6 +91,15 @@ class Centre:
     price: float
     factor: Array = field(repr=False)
     _deviations: Array = field(repr=False)  # of rows at this or an earlier centre, inf if unknown
+
+    def __repr__(self) -> str:
+        kind = "a constant reward" if self.constant else "no constant reward"
+        found = "converged" if self.converged else f"decrement {self.decrement:.1e}"
+        return f"Centre({kind}, {int(self.active.sum())} rows active, {found})"
+
+    @property
+    def _reward_found(self) -> Array:
+        return self.point
 
     def root(self) -> Array:
         """Return a square root (n, n) of the covariance C of the barrier's normal law.

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space, solve_triangular
 
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.lifted_rows import Lifted
 from iirl_opt.solver import LinearRows, Solved, Solver, solve
 
@@ -36,7 +37,7 @@ THIN, CAP = 1e-8, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class Ball(MaybeConstant):
     """The largest ball of a set, within the set's own affine hull.
 
     Attributes
@@ -49,6 +50,14 @@ class Ball:
     centre: Array
     radius: float
     solved: Solved
+
+    def __repr__(self) -> str:
+        kind = "a constant reward" if self.constant else "no constant reward"
+        return f"Ball(radius {self.radius:.9g}, its centre {kind}, {self.solved.status.name})"
+
+    @property
+    def _reward_found(self) -> Array:
+        return self.centre
 
 
 class Hull(NamedTuple):

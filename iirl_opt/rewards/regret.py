@@ -43,6 +43,7 @@ from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.observation import observe
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.ceiling import Ceiling, excess
+from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret_descent import descended
 from iirl_opt.rewards.regret_rows import Polytope, Programs, known_rows, linear_values
@@ -71,7 +72,7 @@ RATIO, SHARE = 2.0, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class RegretBound:
+class RegretBound(MaybeConstant):
     """Bounds on the regret of a commitment under every feasible reward of the simplex.
 
     Attributes
@@ -111,6 +112,10 @@ class RegretBound:
     solved: int
     screened: int
     tolerance: float
+
+    @property
+    def _reward_found(self) -> Array:
+        return self.reward
 
     @property
     def exact(self) -> bool:

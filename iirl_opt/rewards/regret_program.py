@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument, SolverFailed
 from iirl_opt.rewards.advantages import Play
+from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret import regret_bound
 from iirl_opt.rewards.regret_rows import Polytope, known_rows
@@ -38,7 +39,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class WorstRegret:
+class WorstRegret(MaybeConstant):
     """The largest regret of a commitment over all feasible rewards of the simplex.
 
     Attributes
@@ -54,6 +55,10 @@ class WorstRegret:
     bound: float
     reward: Array
     solved: Solved
+
+    @property
+    def _reward_found(self) -> Array:
+        return self.reward
 
 
 @checked(feasible=FEASIBLE, joint=FLAG, solver=HIGHS)

@@ -16,10 +16,12 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.certificate import Certificate, certify
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
-from iirl_opt.errors import InvalidArgument, OnlyConstantRewards
+from iirl_opt.errors import InvalidArgument, NotCertified, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
+from iirl_opt.rewards.constant import SPREAD, TELLS_NOTHING, MaybeConstant, is_constant
 from iirl_opt.rewards.domains import DOMAIN, RewardBox, RewardDomain, RewardSimplex
 from iirl_opt.rewards.geometry import Ball, Hull, dimension
 from iirl_opt.rewards.lifted_rows import Lifted
@@ -33,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class RewardSolution:
+class RewardSolution(MaybeConstant):
     """A reward found in a set, and the evidence for it.
 
     Attributes
@@ -47,10 +49,27 @@ class RewardSolution:
     value: float
     solved: Solved
 
+    def __repr__(self) -> str:
+        kind = "a constant reward" if self.constant else f"a reward of spread {self.spread:.3g}"
+        return f"RewardSolution(value {self.value:.9g}, {kind}, {self.solved.status.name})"
+
+    @property
+    def _reward_found(self) -> Array:
+        return self.reward
+
     @property
     def spread(self) -> float:
         """The difference of the largest and the smallest reward: zero for a constant."""
         return float(np.ptp(self.reward))
+
+
+@certify.register
+def _of_solution(found: RewardSolution) -> Certificate:
+    what = "a constant RewardSolution" if found.constant else "a RewardSolution"
+    reason = "`witness(game, found.reward, observations)` proves that a reward explains them"
+    if found.constant:
+        reason = f"it is {TELLS_NOTHING}, so there is nothing to prove"
+    raise NotCertified(what, reason)
 
 
 class RewardSet(ABC):
@@ -162,7 +181,7 @@ class RewardSet(ABC):
         domain: RewardDomain | None = None,
         solver: Solver | None = None,
         tries: int = 10,
-        spread: float = 1e-6,
+        spread: float = SPREAD,
         **options: Any,
     ) -> RewardSolution:
         """Return a non-constant reward of the set that maximises a random objective.
@@ -190,7 +209,7 @@ class RewardSet(ABC):
         for _ in range(tries):
             objective = random.uniform(-1, 1, shape)
             found = self.maximise(objective, domain=domain, solver=solver, **options)
-            if found.spread > spread * np.abs(found.reward).max():
+            if not is_constant(found.reward, spread):
                 return found
         raise OnlyConstantRewards(tries, spread)
 

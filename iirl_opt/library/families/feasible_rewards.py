@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from iirl_opt.errors import FileProblem
+from iirl_opt.errors import FileProblem, Infeasible
 from iirl_opt.library.answers import ModelAnswer, by_name, solver_record
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import ProgramQuestion
@@ -75,23 +75,47 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
             rows = [violation._asdict() for violation in wrong]
             return ModelAnswer(counts | told, {"violations": rows})
         if self.ask == "dimension":
-            return ModelAnswer({**counts, "dimension": float(feasible.dimension())})
+            dimension = feasible.dimension()
+            told = {"dimension": float(dimension), "constant": float(dimension == 1)}
+            return ModelAnswer(counts | told, {"constant": dimension == 1})
         if self.ask == "centre":
             ball = feasible.chebyshev_centre(domain=domain)
             entries = by_name("reward", problem.game.states, ball.centre)
             record = {"centre": ball.centre.tolist(), "solved": solver_record(ball.solved)}
-            return ModelAnswer({**counts, "radius": ball.radius, **entries}, record, ball)
+            told = {"radius": ball.radius, "constant": float(ball.constant)}
+            return ModelAnswer(counts | told | entries, record | {"constant": ball.constant}, ball)
         found = self._reward(problem, feasible, domain, target)
         quantities = {
             **counts,
             "value": found.value,
             "spread": found.spread,
+            "constant": float(found.constant),
             "contains": float(feasible.contains(found.reward, tolerance=1e-7)),
             **prices(found.solved.duals, problem.rows),
             **by_name("reward", problem.game.states, found.reward),
         }
         evidence = {"reward": found.reward.tolist(), "solved": solver_record(found.solved)}
+        evidence["constant"] = found.constant
         return ModelAnswer(quantities, evidence, found)
+
+    def contradiction(self, problem: ModelProblem, nothing: Infeasible) -> dict[str, Any]:
+        """Return the observed choices that contradict the domain, by the Farkas ray."""
+        if not nothing.solved.farkas:
+            return {}
+        rows = problem.feasible_rewards().by_row(nothing)
+        return {"rows": [{**row._asdict(), "multiplier": y} for row, y in rows.items() if y]}
+
+    def report(self, answer: ModelAnswer) -> Iterator[str]:
+        """Yield the lines of the answer; that it is a constant is said by name."""
+        yield from super().report(answer)
+        for row in answer.evidence.get("rows", ()):
+            choice = f"episode {row['episode']}, {row['state']}: {row['action']}"
+            yield f"  {'contradicts':<24} {choice} (multiplier {row['multiplier']:.6g})"
+        if answer.evidence.get("constant"):
+            from iirl_opt.rewards.constant import TELLS_NOTHING
+
+            only = "only constants explain what was seen: " if self.ask == "dimension" else ""
+            yield f"  {'uninformative':<24} {only}{TELLS_NOTHING}"
 
     def _reward(self, problem: ModelProblem, feasible: Any, domain: CutDomain, target: Any) -> Any:
         """Return the one reward that the file asks for."""
