@@ -31,6 +31,7 @@ from iirl_opt.formats.choices import (
     Agent,
     Names,
     Unavailable,
+    absorb,
     expected,
     kernel_of_entries,
     name_actions,
@@ -162,14 +163,9 @@ def from_arrays(
     order = None if reward_axes is None else _read_axes("reward_axes", reward_axes)
     worth = {name: _read_reward(name, r, order, table.axes, known) for name, r in given.items()}
     offered = _offered(available, row, shape, worth.values())
-    ending = np.flatnonzero(~offered.any(axis=(1, 2)) & absorbing)
-    if ending.size:
-        stay = np.flatnonzero(~offered.any(axis=(1, 2)).repeat(shape[1] * shape[2]))
-        kept = np.isin(row, stay, invert=True)
-        offered[ending] = True
-        row = np.concatenate([row[kept], stay])
-        column = np.concatenate([column[kept], stay // (shape[1] * shape[2])])
-        numbers = np.concatenate([numbers[kept], np.ones(stay.size, dtype=numbers.dtype)])
+    ending = np.empty(0, dtype=np.int64)
+    if absorbing:
+        row, column, numbers, ending = absorb(row, column, numbers, offered)
     rows = stand_ins(offered, names, unavailable)
     game = TwoAgentMDP(
         kernel_of_entries(row, column, numbers, (offered.size, shape[0]), rows),

@@ -31,6 +31,7 @@ __all__ = [
     "Agent",
     "Names",
     "Unavailable",
+    "absorb",
     "expected",
     "kernel_of_entries",
     "name_actions",
@@ -143,6 +144,27 @@ def stand_ins(
     own = np.arange(n_a * n_b).reshape(n_a, n_b)
     chosen = np.where(available, own, repeated) + np.arange(n_states)[:, None, None] * (n_a * n_b)
     return np.asarray(chosen.ravel(), dtype=np.int64)
+
+
+def absorb(
+    row: Integers, column: Integers, numbers: NDArray[Any], offered: NDArray[np.bool_]
+) -> tuple[Integers, Integers, NDArray[Any], Integers]:
+    """Return entries with which states without any choice stay where they are, and these states.
+
+    Parameters
+    ----------
+    offered : which choices there are, (S, A, B); all of such a state are there afterwards.
+    """
+    ending = np.flatnonzero(~offered.any(axis=(1, 2)))
+    if ending.size:
+        n = offered[0].size
+        stay = np.arange(offered.size).reshape(-1, n)[ending]
+        kept = np.isin(row, stay, invert=True)
+        offered[ending] = True
+        row = np.concatenate([row[kept], stay.ravel()])
+        column = np.concatenate([column[kept], ending.repeat(n)])
+        numbers = np.concatenate([numbers[kept], np.ones(stay.size, dtype=numbers.dtype)])
+    return row, column, numbers, ending
 
 
 def _more(places: NDArray[Any]) -> str:
