@@ -101,6 +101,7 @@ def folder():
     (path / "claims.py").write_text("claims = []\n")
     iirl.formats.write_drn(GAME, path / "game.drn")
     iirl.formats.write_explicit(GAME, path / "game.tra")
+    iirl.formats.write_file(iirl.formats.ImportedGame(GAME, {"r": R}), path / "game.csv")
     return path
 
 
@@ -722,6 +723,17 @@ FILES = {
         follower_actions=["c", "d"],
     ),
     "to_quantecon": lambda: dict(problem=GAME, reward=R),
+    "from_frame": lambda: dict(
+        frame=iirl.formats.to_frame(made("imported")),
+        discount=0.5,
+        start=UNIT,
+        states=[0, 1],
+        leader_actions=[0, 1],
+        follower_actions=[0, 1],
+    ),
+    "to_frame": lambda: dict(problem=made("imported")),
+    "read_table": lambda: dict(path=made("folder") / "game.csv", discount=0.5),
+    "write_table": lambda: dict(problem=made("imported"), path=made("folder") / "w.csv"),
 }
 
 CALLS = FILES | GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING

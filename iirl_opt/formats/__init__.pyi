@@ -12,6 +12,16 @@ from .dpomdp.writing import (
     write_dpomdp as write_dpomdp,
     write_pomdp as write_pomdp,
 )
+from .frames.files import (
+    read_table as read_table,
+    write_table as write_table,
+)
+from .frames.reading import (
+    from_frame as from_frame,
+)
+from .frames.writing import (
+    to_frame as to_frame,
+)
 from .gymnasium.outcomes import (
     Outcomes as Outcomes,
 )
@@ -74,6 +84,7 @@ __all__ = [
     "StartChoice",
     "TableChoice",
     "from_arrays",
+    "from_frame",
     "from_gymnasium",
     "from_quantecon",
     "from_stormpy",
@@ -84,6 +95,8 @@ __all__ = [
     "read_npz",
     "read_pomdp",
     "read_prism",
+    "read_table",
+    "to_frame",
     "to_gymnasium",
     "to_quantecon",
     "write_dpomdp",
@@ -92,4 +105,5 @@ __all__ = [
     "write_file",
     "write_npz",
     "write_pomdp",
+    "write_table",
 ]

@@ -106,6 +106,7 @@ class FileKind:
 
 
 DPOMDP = "iirl_opt.formats.dpomdp"
+TABLES = "iirl_opt.formats.frames.files"
 SAVED = "iirl_opt.formats.saved"
 PRISM = "iirl_opt.formats.prism"
 
@@ -175,6 +176,23 @@ KINDS: tuple[FileKind, ...] = (
         f"{PRISM}.explicit:read_explicit",
         f"{PRISM}.writing:write_explicit",
         loses=("discount", "start", "names", "leader"),
+    ),
+    FileKind(
+        "csv",
+        "a table of transitions",
+        (".csv", ".csv.gz"),
+        rb"\A[^\n]+,[^\n]*\bprobability\b",
+        f"{TABLES}:read_table",
+        f"{TABLES}:write_table",
+    ),
+    FileKind(
+        "parquet",
+        "a table of transitions",
+        (".parquet",),
+        rb"\APAR1",
+        f"{TABLES}:read_table",
+        f"{TABLES}:write_table",
+        binary=True,
     ),
     FileKind(
         "model",

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import iirl_opt as iirl
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidReward, UnknownLabel
@@ -46,7 +46,6 @@ def test_values_are_those_of_quantecon_in_every_form_and_direction(seed):
 
 
 @given(data=st.data())
-@settings(max_examples=15)
 def test_a_game_goes_out_as_the_joint_planners_and_is_itself_again(data):
     game = data.draw(games())
     reward = np.random.default_rng(data.draw(st.integers(0, 9))).normal(size=game.shape)

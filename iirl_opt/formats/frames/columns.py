@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,10 +86,10 @@ class EdgeTable:
         allowed = "a row for each transition, in a table of pandas, polars (not lazy) or pyarrow"
         raise InvalidArgument("frame", said, allowed, given)
 
-    def column(self, name: str) -> Any:
-        """Return a column, all of it filled."""
+    def column(self, name: str, role: str = "") -> Any:
+        """Return a column, all of it filled; `role` says which column is missing."""
         if name not in self.frame.columns:
-            raise UnknownLabel("column", name, self.frame.columns)
+            raise UnknownLabel(f"{role} column".strip(), name, self.frame.columns)
         series = self.frame[name]
         self.check(name, series.is_null().to_numpy(), "a value", "is empty")
         return series
@@ -101,7 +102,7 @@ class EdgeTable:
             row = int(np.argmax(wrong))
             value = self.frame[name][row]
             value = value.item() if isinstance(value, np.generic) else value
-            said = problem or f"is {value!r}"
+            said = problem or f"is {reprlib.repr(value)}"
             raise InvalidGame(f"row {row}, column {name!r}", said, allowed, value)
 
     def check_double(self, rows: Integers, before: Integers, state: str, successor: str) -> None:
@@ -114,9 +115,9 @@ class EdgeTable:
             allowed = 'each transition once, or duplicates="sum"'
             raise InvalidGame(f"row {rows[first]}", problem, allowed, int(rows[first]))
 
-    def coded(self, name: str) -> tuple[Integers, list[Any]]:
+    def coded(self, name: str, role: str) -> tuple[Integers, list[Any]]:
         """Return labels in their order, and which of them stands in each row."""
-        nw, series = load_narwhals(), self.column(name)
+        nw, series = load_narwhals(), self.column(name, role)
         if series.dtype in (nw.Object, nw.Unknown):
             return _coded_objects(name, series.to_list())
         found = series.unique(maintain_order=True)
@@ -138,7 +139,8 @@ class EdgeTable:
         states: Names,
     ) -> tuple[list[Integers], tuple[Labels, Labels, Labels]]:
         """Return where each row's state, actions and next state stand among their labels."""
-        (tails, before), (heads, after) = map(self.coded, ends)
+        tails, before = self.coded(ends[0], "state")
+        heads, after = self.coded(ends[1], "successor")
         names = [_labels("state", states, [*before, *after])]
         found = [_index(names[0], before)[tails]]
         for agent, (name, given) in agents.items():
@@ -146,14 +148,14 @@ class EdgeTable:
                 codes, labels = np.zeros(len(self.frame), dtype=np.int64), list(ALONE)
                 labels = labels if given is None else list(read_names(f"{agent} action", given, 1))
             else:
-                codes, labels = self.coded(name)
+                codes, labels = self.coded(name, agent)
             names.append(_labels(f"{agent} action", given, labels))
             found.append(_index(names[-1], labels)[codes])
         return [*found, _index(names[0], after)[heads]], (names[0], names[1], names[2])
 
-    def numbers(self, name: str) -> Numbers:
+    def numbers(self, name: str, role: str = "") -> Numbers:
         """Return a column of finite numbers."""
-        nw, series = load_narwhals(), self.column(name)
+        nw, series = load_narwhals(), self.column(name, role)
         if series.dtype.is_numeric() and series.dtype != nw.Decimal:
             values = series.to_numpy()
             self.check(name, ~np.isfinite(values), "a finite number")

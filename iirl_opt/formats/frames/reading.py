@@ -119,7 +119,7 @@ def from_frame(
     (s, a, b, column), names = table.places((state, successor), agents, states)
     shape = (len(names[0]), len(names[1]), len(names[2]))
     row = (s * shape[1] + a) * shape[2] + b
-    chances = table.numbers(probability)
+    chances = table.numbers(probability, "probability")
     table.check(probability, chances.floats() < 0, "a number ≥ 0")
     order = np.flatnonzero(chances.floats() > 0)
     order = order[np.argsort(row[order] * shape[0] + column[order], kind="stable")]
@@ -127,7 +127,10 @@ def from_frame(
     if duplicates == "refuse":
         table.check_double(order[edges.repeated()], order[edges.repeated(-1)], state, successor)
     rewards = table.reward_columns(reward)
-    worth = {name: edges.means(table.numbers(of).floats()[order]) for name, of in rewards.items()}
+    worth = {
+        name: edges.means(table.numbers(of, "reward").floats()[order])
+        for name, of in rewards.items()
+    }
     row, column, numbers = edges.weights(ROUNDED_SUMS if normalise else SUM_TOLERANCE)
     offered = np.bincount(edges.row, minlength=math.prod(shape)).astype(bool).reshape(shape)
     ending = np.empty(0, dtype=np.int64)

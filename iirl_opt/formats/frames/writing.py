@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +21,8 @@ from iirl_opt.game.support import transitions
 
 __all__ = ["Backend", "frame_columns", "to_frame"]
 
+DIGITS = Context(prec=15, traps=[Inexact])
+
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 
@@ -26,7 +30,7 @@ Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 def to_frame(
     problem: ImportedGame | TwoAgentMDP, backend: Backend = "pandas", *, exact: bool = False
 ) -> Any:
-    """Return a game as a table, which `from_frame` reads back equal.
+    """Return a game as a table, of which `from_frame` makes the game again.
 
     A row for each transition of positive probability, in the columns that this module names;
     choices that the problem's source lacks have none, and an agent whose only action is "-" no
@@ -36,8 +40,9 @@ def to_frame(
     ----------
     problem : rewards (S,) and (S, A, B) stand in every row of their choices.
     backend : whose table it is.
-    exact : whether probabilities, discount and start are text such as "1/3", where the game is
-        rational; otherwise they are floats.
+    exact : whether numbers are exact, in text such as "0.25" or "1/3": discount and start, and the
+        probabilities if the game is rational. Otherwise they are floats, for arithmetic, and what
+        is read back is a game of floats.
 
     Raises
     ------
@@ -88,8 +93,7 @@ def frame_columns(given: ImportedGame, exact: bool) -> dict[str, Any]:
         if tuple(names) != ALONE:
             columns[agent] = _take(names, at)
     columns["next_state"] = _take(game.states, column)
-    is_text = exact and game.is_rational
-    if is_text:
+    if exact and game.is_rational:
         below = game.rational.rows.denominators[row]
         columns["probability"] = _quotients(weight, below)
     else:
@@ -99,11 +103,12 @@ def frame_columns(given: ImportedGame, exact: bool) -> dict[str, Any]:
         columns["reward" if name == "reward" else f"reward:{name}"] = worth
     for name, marks in given.labels.items():
         columns[f"label:{name}"] = marks[s]
-    discount, start = (
-        (game.exact_discount, game.exact_start) if is_text else (game.discount, game.start)
-    )
-    columns["discount"] = [str(discount) if is_text else discount] * len(row)
-    columns["start"] = _take([str(p) for p in start] if is_text else start, s)
+    if exact:
+        columns["discount"] = [_text(game.exact_discount)] * len(row)
+        columns["start"] = _take(list(map(_text, game.exact_start)), s)
+    else:
+        columns["discount"] = np.full(len(row), game.discount)
+        columns["start"] = game.start[s]
     return columns
 
 
@@ -112,8 +117,17 @@ def _quotients(above: NDArray[Any], below: NDArray[Any]) -> list[str]:
     known: dict[tuple[int, int], str] = {}
     pairs = list(zip(above.tolist(), below.tolist(), strict=True))
     for n, d in dict.fromkeys(pairs):
-        known[n, d] = str(Fraction(n, d))
+        known[n, d] = _text(Fraction(n, d))
     return [known[pair] for pair in pairs]
+
+
+def _text(number: Fraction) -> str:
+    """Return a number exactly: as a decimal, if fifteen digits are enough, else as a fraction."""
+    above, below = number.as_integer_ratio()
+    if below.bit_length() < DIGITS.prec * 4:
+        with suppress(Inexact):
+            return f"{DIGITS.divide(Decimal(above), Decimal(below)):f}"
+    return str(number)
 
 
 def _take(labels: Any, at: Integers) -> Any:
