@@ -23,7 +23,6 @@ from iirl_opt.formats import (
 from iirl_opt.formats.dpomdp.writing import KEYWORDS, NAME
 from iirl_opt.formats.names import distinct_names
 
-SHARED = Path(__file__).parents[2] / ".." / "shared" / "problems"
 BRIDGE = Path(iirl.library.shipped_models()) / "learning" / "bridge.dpomdp"
 AWKWARD = [
     "a room",
@@ -108,28 +107,6 @@ def test_what_goes_out_as_pomdp_comes_back_exactly(tmp_path_factory, problem):
 
 def is_name(label):
     return isinstance(label, str) and bool(NAME.fullmatch(label))
-
-
-@pytest.mark.parametrize(
-    "path",
-    [*sorted(SHARED.glob("*.dpomdp")), BRIDGE],
-    ids=lambda path: path.stem,
-)
-def test_real_files_come_back_equal(tmp_path, path):
-    if path.stem == "example":
-        pytest.skip("no valid file")
-    discount = "19/20" if "discount: 1" in path.read_text().split("values")[0] else None
-    problem = read_dpomdp(path, discount)
-    for name in ("out.dpomdp", "out.npz"):
-        write_file(problem, tmp_path / name)
-        back = read_file(tmp_path / name)
-        assert back.game == problem.game
-        assert np.array_equal(back.reward(), problem.reward())
-    back = read_dpomdp(tmp_path / "out.dpomdp")
-    assert (back.values, back.reward_form) == (
-        problem.values,
-        problem.reward_form.split("sab and")[0] or "sab",
-    )
 
 
 def test_costs_and_rewards_for_entering_a_state_stay_what_they_are(tmp_path):
