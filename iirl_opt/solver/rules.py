@@ -35,15 +35,8 @@ Array = NDArray[np.float64]
 Rows: TypeAlias = Sequence[cp.Constraint | Sequence[cp.Constraint]]
 
 EXPRESSION: Rule = is_a(cp.Expression)
-_PROBLEM: Rule = is_a(cp.Problem)
+PROGRAM: Rule = is_a(cp.Problem)
 _CONSTRAINT: Rule = is_a(cp.Constraint)
-
-
-def PROGRAM(name: str, value: Any) -> cp.Problem:
-    """Return a cvxpy problem whose parameters have values."""
-    check_values(_PROBLEM(name, value).parameters(), name)
-    problem: cp.Problem = value
-    return problem
 
 
 def CONSTRAINTS(name: str, value: Any) -> tuple[cp.Constraint, ...]:
@@ -69,7 +62,9 @@ def check_values(parameters: Iterable[cp.Parameter], place: str) -> None:
     for parameter in parameters:
         if parameter.value is None:
             problem, allowed = "has no value", f"a value of shape {parameter.shape}"
-            raise InvalidArgument(f"{place}: {parameter.name()}", problem, allowed, parameter)
+            raise InvalidArgument(
+                f"{place}: parameter {parameter.name()}", problem, allowed, parameter
+            )
 
 
 def without_variables(name: str, expression: cp.Expression) -> cp.Expression:
