@@ -101,7 +101,8 @@ def folder():
     (path / "claims.py").write_text("claims = []\n")
     iirl.formats.write_drn(GAME, path / "game.drn")
     iirl.formats.write_explicit(GAME, path / "game.tra")
-    iirl.formats.write_file(iirl.formats.ImportedGame(GAME, {"r": R}), path / "game.csv")
+    for name in ("game.csv", "game.json"):
+        iirl.formats.write_file(iirl.formats.ImportedGame(GAME, {"r": R}), path / name)
     return path
 
 
@@ -733,6 +734,8 @@ FILES = {
     ),
     "to_frame": lambda: dict(problem=made("imported")),
     "read_table": lambda: dict(path=made("folder") / "game.csv", discount=0.5),
+    "read_node_link": lambda: dict(path=made("folder") / "game.json", discount=0.5),
+    "write_node_link": lambda: dict(problem=made("imported"), path=made("folder") / "w.json"),
     "write_table": lambda: dict(problem=made("imported"), path=made("folder") / "w.csv"),
 }
 

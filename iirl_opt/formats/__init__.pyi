@@ -48,6 +48,10 @@ from .kinds import (
     read_file as read_file,
     write_file as write_file,
 )
+from .node_link import (
+    read_node_link as read_node_link,
+    write_node_link as write_node_link,
+)
 from .prism.drn import (
     read_drn as read_drn,
 )
@@ -92,6 +96,7 @@ __all__ = [
     "read_drn",
     "read_explicit",
     "read_file",
+    "read_node_link",
     "read_npz",
     "read_pomdp",
     "read_prism",
@@ -103,6 +108,7 @@ __all__ = [
     "write_drn",
     "write_explicit",
     "write_file",
+    "write_node_link",
     "write_npz",
     "write_pomdp",
     "write_table",

@@ -202,6 +202,14 @@ KINDS: tuple[FileKind, ...] = (
         elsewhere="iirl_opt.read_model",
     ),
     FileKind(
+        "node-link",
+        "a graph of networkx",
+        (".json",),
+        rb'\A\s*\{\s*"(directed|multigraph|graph|nodes|edges|links)"\s*:',
+        "iirl_opt.formats.node_link:read_node_link",
+        "iirl_opt.formats.node_link:write_node_link",
+    ),
+    FileKind(
         "certificate",
         "a certificate",
         (".json",),

@@ -5,6 +5,11 @@ there with positive probability; edges carry `leader`, `follower` and `probabili
 `networkx.MultiDiGraph`, because two pairs of actions that lead to the same state are two edges:
 the pair is the edge's key, and nothing is summed across pairs.
 
+With ``json=True`` a graph holds nothing that JSON does not: then it is the same graph after
+`networkx.node_link_data`, JSON and `networkx.node_link_graph`. Exact numbers are texts, the start
+stands with the nodes, whose names as keys of a mapping would become texts, and edges have numbers
+as keys, since the reader takes no others.
+
 Split each state from its choices and the graph becomes a network: an edge from s to the choice
 (s, a, b), which carries the occupancy μ(s, a, b); from there one to each s', which carries
 ``γ P(s' | s, a, b) μ(s, a, b)``; and one out of the network, which carries the loss
@@ -18,8 +23,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise, product, starmap
+from json import dumps, loads
 from numbers import Rational as RationalNumber, Real
 from typing import Any, NamedTuple
 
@@ -30,7 +38,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, LABELS, checked
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
-from iirl_opt.exact.numbers import as_fraction
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import LARGEST
@@ -38,7 +46,7 @@ from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.support import row_pointers, transitions
 
-__all__ = ["from_networkx", "to_networkx"]
+__all__ = ["as_label", "from_networkx", "to_networkx"]
 
 Integers = NDArray[np.int64]
 
@@ -72,11 +80,13 @@ def from_networkx(
 
     Parameters
     ----------
-    graph : nodes are states. A probability is a float, or an integer or Fraction; if all are of
-        the latter kind, the game is rational and each row must sum to one exactly. Edge keys and
-        further data are not read.
+    graph : nodes are states. A probability is a float, or exact: an integer, Fraction or Decimal,
+        or a text such as "1/3". If all are exact, the game is rational and each row must sum to
+        one exactly. Edge keys and further data are not read. Labels that are lists, as JSON makes
+        of tuples, are tuples again.
     discount, start : as in `TwoAgentMDP`; by default the graph's attributes of these names, which
-        `to_networkx` writes. A graph without `start` starts uniformly.
+        `to_networkx` writes, or, of the start, those of the nodes. A graph without `start` starts
+        uniformly.
     states : the order of the nodes; by default the graph's own.
     leader_actions, follower_actions : the order of the actions; by default the graph's attributes
         of these names, or else the order of first appearance among the edges.
@@ -125,15 +135,21 @@ def from_networkx(
     return TwoAgentMDP(
         _kernel_of_edges(edges, labels, absorbing),
         graph.graph["discount"] if discount is None else discount,
-        graph.graph.get("start") if start is None else start,
+        _start_of(graph) if start is None else start,
         states=labels[0],
         leader_actions=labels[1],
         follower_actions=labels[2],
     )
 
 
-@checked(game=GAME)
-def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
+def _start_of(graph: nx.MultiDiGraph[Any]) -> Any:
+    """Return the start that a graph states, or None."""
+    of_nodes = {node: data["start"] for node, data in graph.nodes(data=True) if "start" in data}
+    return graph.graph.get("start", of_nodes or None)
+
+
+@checked(game=GAME, json=FLAG)
+def to_networkx(game: TwoAgentMDP, *, json: bool = False) -> nx.MultiDiGraph[Any]:
     """Return the graph of a game; `from_networkx` gives the same game back.
 
     Nodes are the states in their order, edges the transitions of positive probability with data
@@ -141,10 +157,17 @@ def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     are `discount`, `start` as ``{state: probability}``, `leader_actions` and `follower_actions`.
     Numbers are Fractions where the game is rational, else floats.
 
+    Parameters
+    ----------
+    json : whether JSON shall hold the graph: ``json.dumps(nx.node_link_data(graph))``. Then exact
+        numbers are texts, the start is the nodes' attribute `start`, and an edge's key is the
+        number of its pair, ``a·B + b``.
+
     Raises
     ------
     InvalidArgument
-        A state is called None, which networkx cannot hold.
+        A state is called None, which networkx cannot hold; or, for JSON, a label is no text,
+        number, bool or tuple of those, or a state a tuple within a tuple.
 
     **Cost** arithmetic, linear in the transitions.
 
@@ -158,44 +181,71 @@ def to_networkx(game: TwoAgentMDP) -> nx.MultiDiGraph[Any]:
     """
     if None in game.states:
         raise InvalidArgument("states", "contain None", "any other label, for networkx", None)
+    if json:
+        _check_json(game)
+    start = {s: p for s, p in zip(game.states, game.exact_start, strict=True) if p > 0}
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph(
-        discount=game.exact_discount,
-        start={
-            state: weight
-            for state, weight in zip(game.states, game.exact_start, strict=True)
-            if weight > 0
-        },
+        discount=str(game.exact_discount) if json else game.exact_discount,
         leader_actions=tuple(game.leader_actions),
         follower_actions=tuple(game.follower_actions),
     )
     graph.add_nodes_from(game.states)
+    if not json:
+        graph.graph["start"] = start
+    else:
+        nx.set_node_attributes(graph, {s: str(p) for s, p in start.items()}, "start")
     choices = list(product(game.states, game.leader_actions, game.follower_actions))
     row, column, weight = transitions(game)
     numbers = weight.tolist()
     if game.is_rational:
         totals = game.rational.rows.denominators[row].tolist()
         numbers = [Fraction(n, total) for n, total in zip(numbers, totals, strict=True)]
+        numbers = list(map(str, numbers)) if json else numbers
     for i, j, probability in zip(row.tolist(), column.tolist(), numbers, strict=True):
         state, leader, follower = choices[i]
         data = dict(zip(EDGE_DATA, (leader, follower, probability), strict=True))
-        graph.add_edge(state, game.states[j], (leader, follower), **data)
+        key = i % game.n_choices if json else (leader, follower)
+        graph.add_edge(state, game.states[j], key, **data)
     return graph
 
 
+def _check_json(game: TwoAgentMDP) -> None:
+    """Refuse labels that networkx's reader does not make again of what JSON holds of them."""
+    for name in ("states", "leader_actions", "follower_actions"):
+        for label in getattr(game, name):
+            try:
+                again = as_label(loads(dumps(label, allow_nan=False)))
+            except (TypeError, ValueError):
+                again = None
+            nested = name == "states" and type(label) is tuple and tuple in map(type, label)
+            if again != label or nested:
+                allowed = "text, numbers and tuples of those, for JSON"
+                raise InvalidArgument(name, f"contain {label!r}", allowed, label)
+
+
+def as_label(label: Any) -> Any:
+    """Return a label with the lists that JSON makes of tuples as tuples."""
+    return tuple(map(as_label, label)) if isinstance(label, list | tuple) else label
+
+
 def _read_edge(tail: Any, head: Any, data: dict[str, Any]) -> _Edge:
-    edge = _Edge(tail, head, *(data.get(name) for name in EDGE_DATA))
+    leader, follower, probability = (data.get(name) for name in EDGE_DATA)
+    edge = _Edge(tail, head, as_label(leader), as_label(follower), probability)
     for name in EDGE_DATA:
         if name not in data:
             raise InvalidGame(str(edge), f"has no {name}", f"edges with {', '.join(EDGE_DATA)}")
-    probability, is_number = edge.probability, isinstance(edge.probability, Real)
-    if not is_number or not probability >= 0:
-        allowed = "a float, integer or Fraction ≥ 0"
+    number: Any = probability
+    if isinstance(probability, str | Decimal):
+        with suppress(*UNREADABLE):
+            number = as_fraction(probability)
+    if not isinstance(number, Real) or not number >= 0:  # type: ignore[operator]
+        allowed = 'a float, integer, Fraction or text such as "1/3", ≥ 0'
         raise InvalidGame(str(edge), f"has probability {probability!r}", allowed, probability)
     try:
         hash((edge.leader, edge.follower))
     except TypeError:
         raise InvalidGame(str(edge), "has an unhashable action", "hashable labels") from None
-    return edge
+    return edge._replace(probability=number)
 
 
 def _state_order(graph: nx.MultiDiGraph[Any], given: Iterable[Any] | None) -> Labels:
@@ -218,7 +268,7 @@ def _action_order(
     attribute = f"{agent}_actions"
     if given is None:
         seen = dict.fromkeys(getattr(edge, agent) for edge in edges)
-        given = graph.graph.get(attribute, seen)
+        given = map(as_label, LABELS(attribute, graph.graph.get(attribute, seen)))
     names = Labels(given, f"{agent} action")
     if not names:
         raise InvalidGame(attribute, "are empty", "at least one", 0)

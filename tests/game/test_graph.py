@@ -264,7 +264,8 @@ def test_missing_pairs_are_named_and_counted():
         (-1e-12, "edge 'hall' → 'hall' .* has probability -1e-12"),
         (float("nan"), "edge 'hall' → 'hall' .* has probability nan"),
         (float("inf"), r"P\[s='hall', a='open', b='go', s'='hall'\] is inf"),
-        ("1/4", "edge 'hall' → 'hall' .* has probability '1/4'"),
+        ("1/0", "edge 'hall' → 'hall' .* has probability '1/0'"),
+        ("1/5", r"P\[s='hall', a='open', b='go'\] sums to 19/20; allowed 1 exactly"),
         (None, "edge 'hall' → 'hall' .* has probability None"),
         (0.25j, "edge 'hall' → 'hall' .* has probability 0.25j"),
     ],
@@ -305,7 +306,7 @@ def test_what_is_no_graph_of_a_game_is_refused():
     with pytest.raises(UnknownLabel, match="no state is called 'attic'"):
         from_networkx(hall(), 0.9, start={"attic": 1})
     with pytest.raises(InvalidGame, match=r"edge 'hall' → 'hall' .* has an unhashable action"):
-        from_networkx(hall(leader=["open"]), 0.9)
+        from_networkx(hall(leader={"open"}), 0.9)
 
 
 def test_a_state_called_none_cannot_enter_networkx():
