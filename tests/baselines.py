@@ -397,9 +397,16 @@ PLANNING = {
 
 REWARDS = {
     "AffineClass": lambda: dict(reward=R),
-    "AffineClass.constraints": lambda: (iirl.AffineClass(R), dict(x=expression())),
-    "AffineClass.contains": lambda: (iirl.AffineClass(R), dict(x=R)),
+    "AffineClass.constraints": lambda: (iirl.AffineClass(R), dict(r=expression())),
+    "AffineClass.contains": lambda: (iirl.AffineClass(R), dict(reward=R)),
+    "AffineClass.nearest": lambda: (iirl.AffineClass(R), dict(reward=R)),
+    "AffineClass.dimension": lambda: (iirl.AffineClass(R), {}),
+    "AffineClass.by_row": lambda: (
+        iirl.AffineClass(R),
+        dict(answer={"affine class": R}, states=["s", "t"]),
+    ),
     "FeasibleRewards": lambda: dict(game=GAME),
+    "OccupancyMeasure.contains": on("measure", measure=np.full(8, 0.25)),
     "FeasibleRewards.by_row": on("feasible", answer=lambda: made("feasible").maximise(R)),
     "FeasibleRewards.add": on("feasible", observation=lambda: made("observation")),
     "FeasibleRewards.chebyshev_centre": on("feasible"),
@@ -424,6 +431,8 @@ REWARDS = {
     "FeasibleRewards.violations": on("feasible", reward=R),
     "FeasibleRewards.widths": on("feasible", directions=np.eye(2)[:1]),
     "RewardBox": dict,
+    "RewardBox.contains": lambda: (iirl.RewardBox(), dict(reward=R)),
+    "RewardSimplex.contains": lambda: (iirl.RewardSimplex(), dict(reward=UNIT)),
     "RewardBox.constraints": lambda: (iirl.RewardBox(), dict(r=expression())),
     "RewardSimplex.constraints": lambda: (iirl.RewardSimplex(), dict(r=expression())),
     "Centre.depth": on("centre", rows=ROWS),

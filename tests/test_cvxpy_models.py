@@ -21,7 +21,7 @@ ROOMS = ("occupancy", "rewards", "commitment", "verification")
 
 def rows_of_the_table() -> dict[str, set[str]]:
     """The constraints by name of each file in the table."""
-    table = PAGE.read_text("utf-8").split(".. list-table::")[1]
+    table = PAGE.read_text("utf-8").partition("All of them\n---")[2]
     rows: dict[str, set[str]] = {}
     for row in re.split(r"\n   \* - ", table)[2:]:
         _, _, constraints, _, file = re.split(r"\n     -", row)

@@ -33,7 +33,7 @@ from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Certificate, Infeasibility
-from iirl_opt.checks import checked
+from iirl_opt.checks import POSITIVE, array_of_floats, checked
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -121,6 +121,26 @@ class OccupancyMeasure(MeasuredPlay):
     @property
     def _measured(self) -> tuple[TwoAgentMDP, cp.Expression]:
         return self.game, self.variable
+
+    @checked(measure=array_of_floats(1, 3), tolerance=POSITIVE)
+    def contains(self, measure: ArrayLike, *, tolerance: float = 1e-9) -> bool:
+        """Return whether (S, A, B), or (S·A·B,), is the measure of a joint policy; they are closed.
+
+        Nothing is below −`tolerance` of the whole, 1/(1−γ), and at each state the flow is
+        conserved within `tolerance` of what flows there.
+
+        **Cost** arithmetic.
+        """
+        mu = np.asarray(measure)
+        shapes = (self.game.shape, (self.variable.size,))
+        if mu.shape not in shapes:
+            allowed = " or ".join(map(str, shapes))
+            raise InvalidArgument("measure", f"has shape {mu.shape}", allowed, mu.shape)
+        mu, flow = mu.ravel(), flow_matrix(self.game).T
+        off = np.abs(flow @ mu - self.game.start)
+        local = abs(flow) @ np.abs(mu) + self.game.start
+        least = -tolerance / (1 - self.game.discount)
+        return bool(mu.min() >= least and (off <= tolerance * local).all())
 
     def hold_leader(self, pi1: ArrayLike) -> list[cp.Constraint]:
         """Return constraints under which the leader plays `pi1` of shape (S, A), label ``leader``.

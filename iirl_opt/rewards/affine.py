@@ -16,18 +16,25 @@ All of it is decided in exact numbers (`iirl_opt.rewards.state_reward`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, Literal
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, checked, unmasked
-from iirl_opt.errors import InvalidReward
+from iirl_opt.checks import FLAG, LABELS, POSITIVE, array_of_floats, checked, one_of, unmasked
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.reward import REWARD
+from iirl_opt.occupancy.rows import StateRow
 from iirl_opt.rewards.affine_rows import class_rows
+from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.rewards.state_reward import StateReward
+from iirl_opt.solver import Clarabel, Solver, solve
+from iirl_opt.solver.multipliers import by_size, multipliers_of, rows_under
+from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import EXPRESSION
 
 __all__ = [
@@ -58,34 +65,94 @@ class AffineClass:
         object.__setattr__(self, "reward", exact.floats)
         object.__setattr__(self, "_exact", exact)
 
-    @checked(x=EXPRESSION)
-    def constraints(self, x: cp.Expression) -> list[cp.Constraint]:
-        """Return constraints that hold an expression x of shape (S,) in the class."""
+    @checked(r=EXPRESSION)
+    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
+        """Return constraints that hold an expression r of shape (S,) in the class."""
+        if r.shape != self.reward.shape:
+            raise InvalidReward("r", f"has shape {r.shape}", f"{self.reward.shape}", r.shape)
         scale, shift = cp.Variable(name="affine scale"), cp.Variable(name="affine shift")
         return [
-            (x == scale * self.reward + shift).set_label("affine class"),
+            (r == scale * self.reward + shift).set_label("affine class"),
             (scale >= 0).set_label("affine scale"),
         ]
 
-    @checked(x=array_of_floats(error=InvalidReward), strict=FLAG, tolerance=POSITIVE)
-    def contains(self, x: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
-        """Return whether x lies in the class, within `tolerance` of its own spread.
+    @checked(reward=array_of_floats(error=InvalidReward), strict=FLAG, tolerance=POSITIVE)
+    def contains(self, reward: ArrayLike, *, strict: bool = False, tolerance: float = 1e-9) -> bool:
+        """Return whether a reward lies in the class, within `tolerance` of its own spread.
 
         Every number is what it is: a shift enters only by the bits that the sum of floats lost.
 
         Raises
         ------
         InvalidReward
-            x has another shape or is not finite.
+            It has another shape or is not finite.
 
         **Cost** arithmetic: one projection.
         """
-        y = StateReward.of(x, "x")
+        y = StateReward.of(reward, "reward")
         if y.size != self._exact.size:
-            raise InvalidReward("x", f"has shape ({y.size},)", f"{self.reward.shape}", y.size)
+            raise InvalidReward("reward", f"has shape ({y.size},)", f"{self.reward.shape}", y.size)
         if y.is_constant or self._exact.is_constant:
             return y.is_constant and (self._exact.is_constant or not strict)
         return y.is_image(self._exact, tolerance)
+
+    @checked(reward=array_of_floats(error=InvalidReward), norm=one_of(1, 2), solver=SOLVER)
+    def nearest(
+        self, reward: ArrayLike, *, norm: Literal[1, 2] = 1, solver: Solver | None = None
+    ) -> RewardSolution:
+        """Return the member of the class nearest to a reward (S,); its `value` is the distance.
+
+        Parameters
+        ----------
+        norm : 1 (sum of absolute differences, an LP by HiGHS) or 2 (Euclidean, a second-order cone
+            program by Clarabel).
+
+        **Cost** one LP or one cone program.
+        """
+        target = np.asarray(reward)
+        if target.shape != self.reward.shape:
+            allowed = f"{self.reward.shape}"
+            raise InvalidReward("reward", f"has shape {target.shape}", allowed, target.shape)
+        r = cp.Variable(target.size, name="r")
+        distance = cp.norm1(r - target) if norm == 1 else cp.norm2(r - target)
+        if norm == 2 and solver is None:
+            solver = Clarabel()
+        solved = solve(cp.Problem(cp.Minimize(distance), self.constraints(r)), solver)
+        found = np.array(r.value)
+        return RewardSolution(found, float(np.linalg.norm(found - target, ord=norm)), solved)
+
+    @checked(states=LABELS)
+    def by_row(self, answer: Any, *, states: Sequence[Any] | None = None) -> dict[StateRow, float]:
+        """Return multipliers, or a Farkas ray, of the rows ``affine class`` by (state,).
+
+        The largest come first: what the objective gains (maximised; the fall of one that is
+        minimised) where the reward may exceed its image in that state by one unit.
+
+        Parameters
+        ----------
+        answer : a `Solved`, or a record or an error that holds one, of a program with these
+            `constraints`; or multipliers by constraint.
+        states : labels; positions by default.
+
+        Raises
+        ------
+        InvalidArgument
+            It holds no multipliers and no ray, or not those of this class; other states.
+        """
+        given = multipliers_of(answer)
+        size = self.reward.size
+        labels = range(size) if states is None else states
+        if len(labels) != size:
+            raise InvalidArgument("states", f"are {len(labels)}", f"{size} labels", states)
+        rows = rows_under(given, "affine class", size)
+        if rows is None:
+            found = ", ".join(given) or "nothing"
+            raise InvalidArgument("answer", f"holds {found}", "rows of this class", answer)
+        return by_size(zip(map(StateRow, labels), rows.tolist(), strict=True))
+
+    def dimension(self) -> int:
+        """Return the dimension of the class: 2, or 1 of a constant. **Cost** arithmetic."""
+        return 1 if self._exact.is_constant else 2
 
 
 @checked(first=unmasked(InvalidReward), second=unmasked(InvalidReward))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.rewards.cuts import CutProgram, Point
-from iirl_opt.rewards.domains import RewardBox, RewardDomain, RewardSimplex
+from iirl_opt.rewards.domains import RewardBox, RewardDomain, RewardSimplex, domain_rows
 from iirl_opt.rewards.explicit_rows import Block
 from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.solver import HiGHS, Residuals, Solved, Status
@@ -104,7 +104,7 @@ class CutSearch(NamedTuple):
 def _read_domain(domain: RewardDomain, n_states: int) -> tuple[LinearProgram | None, slice]:
     """Return a domain of state rewards as a linear program, and where the reward stands in it."""
     r = cp.Variable(n_states, name="r")
-    plain = read_linear(cp.Problem(cp.Minimize(cp.sum(r)), domain.constraints(r)))
+    plain = read_linear(cp.Problem(cp.Minimize(cp.sum(r)), domain_rows(domain, r)))
     return plain, slice(0, 0) if plain is None else plain.columns[r]
 
 

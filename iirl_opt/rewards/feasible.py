@@ -55,11 +55,14 @@ from iirl_opt.rewards.cut_search import Cut, CutSearch
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import (
     DOMAIN,
+    REWARD_ROWS,
     CentredBox,
     RewardBox,
     RewardDomain,
-    RewardSimplex,
+    RewardRows,
+    domain_rows,
     least_reward,
+    searched,
 )
 from iirl_opt.rewards.episodes import Episodes
 from iirl_opt.rewards.lifted_rows import Lifted, WholeResponse, gaps_of
@@ -143,12 +146,19 @@ class FeasibleRewards(Episodes, RewardSet):
             rows += pool.rows(t, flat, v, joint=joint, floor=floor)
         return rows
 
-    @checked(domain=DOMAIN, solver=SOLVER, price=POSITIVE, method=one_of(*get_args(Method)))
+    @checked(
+        domain=DOMAIN,
+        subject_to=REWARD_ROWS,
+        solver=SOLVER,
+        price=POSITIVE,
+        method=one_of(*get_args(Method)),
+    )
     def maximise(
         self,
         objective: ArrayLike,
         *,
         domain: RewardDomain | None = None,
+        subject_to: RewardRows | None = None,
         solver: Solver | None = None,
         method: Method = "choose",
         price: float | None = None,
@@ -159,6 +169,7 @@ class FeasibleRewards(Episodes, RewardSet):
         ----------
         objective : shape (S,), or (S, A, B) to look among joint rewards.
         domain : where to look; the `RewardSimplex` by default.
+        subject_to : rows of your own, as a function of the reward variable that returns them.
         method : ``"lifted"`` solves one sparse program with value variables; ``"cuts"`` adds
             explicit rows while any is violated, for state rewards, a domain of plain rows and a
             simplex method of HiGHS, and the lifted program has the last word where one of these
@@ -178,11 +189,12 @@ class FeasibleRewards(Episodes, RewardSet):
         """
         c = in_numbers(self.game, objective, "objective")
         found = None
-        if c.ndim == 1 and (cuts := self._cuts(domain, solver, method, price)) is not None:
+        where = searched(domain, subject_to)
+        if c.ndim == 1 and (cuts := self._cuts(where, solver, method, price)) is not None:
             found = cuts.maximise(c)
         if found is not None and found.sure:
             return found.solution
-        program, r = self._program(c, domain, price)
+        program, r = self._program(c, where, price)
         try:
             return self._search(program, r, c.shape, solver)
         except SolverFailed:
@@ -190,12 +202,13 @@ class FeasibleRewards(Episodes, RewardSet):
                 raise
             return found.solution
 
-    @checked(domain=DOMAIN, price=POSITIVE)
+    @checked(domain=DOMAIN, subject_to=REWARD_ROWS, price=POSITIVE)
     def problem(
         self,
         objective: Quantity,
         *,
         domain: RewardDomain | None = None,
+        subject_to: RewardRows | None = None,
         price: float | None = None,
     ) -> cp.Problem:
         """Return the cvxpy problem that `maximise` solves, unsolved.
@@ -205,24 +218,24 @@ class FeasibleRewards(Episodes, RewardSet):
         objective : as for `maximise`; or a `cvxpy.Parameter`, or what is affine in parameters, of
             shape (S,) or (S, A·B).
         """
-        return self._program(composed(self.game, objective, "objective"), domain, price)[0]
+        goal = composed(self.game, objective, "objective")
+        return self._program(goal, searched(domain, subject_to), price)[0]
 
     def _program(
-        self, c: Array | cp.Expression, domain: RewardDomain | None, price: float | None
+        self, c: Array | cp.Expression, where: RewardDomain, price: float | None
     ) -> tuple[cp.Problem, cp.Variable]:
         joint = c.ndim > 1
         r = self._variable(joint=joint)
-        where = RewardSimplex() if domain is None else domain
         goal = self._goal(c, r)
         floor = None if joint else least_reward(where)
         rows = self._lifted_rows(r, floor)
         rows.sort(key=lambda part: part.kind == "least")
         if price is None:
             limits = [exactly(part) for part in rows]
-            return cp.Problem(goal, limits + where.constraints(r)), r
+            return cp.Problem(goal, limits + domain_rows(where, r)), r
         limits, costs = priced(rows, price)
         goal = cp.Maximize(goal.args[0] - sum(costs))
-        return cp.Problem(goal, limits + where.constraints(r)), r
+        return cp.Problem(goal, limits + domain_rows(where, r)), r
 
     @checked(
         domain=DOMAIN,
@@ -248,7 +261,7 @@ class FeasibleRewards(Episodes, RewardSet):
 
         **Cost** 2k LPs, compiled once.
         """
-        cuts = self._cuts(domain, solver, method)
+        cuts = self._cuts(searched(domain), solver, method)
         given = np.eye(self.game.n_states) if directions is None else np.asarray(directions, float)
         found: list[Cut] = []
         if cuts is not None and given.ndim == 2 and given.shape[1] == self.game.n_states:
@@ -266,7 +279,7 @@ class FeasibleRewards(Episodes, RewardSet):
 
     def _cuts(
         self,
-        domain: RewardDomain | None,
+        where: RewardDomain,
         solver: Solver | None,
         method: Method,
         price: float | None = None,
@@ -289,7 +302,6 @@ class FeasibleRewards(Episodes, RewardSet):
         if price is not None:
             prices = [price * repeats[id(episode)] * episode.sizes for _, episode in distinct]
         names = [t for t, _ in distinct]
-        where = RewardSimplex() if domain is None else domain
         return CutSearch.of(blocks, names, where, self.game.n_states, chosen, prices)
 
     @checked(penalty=NOT_NEGATIVE, bound=POSITIVE, solver=SOLVER)

@@ -22,7 +22,15 @@ from iirl_opt.errors import InvalidArgument, NotCertified, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
 from iirl_opt.rewards.constant import SPREAD, TELLS_NOTHING, MaybeConstant, is_constant
-from iirl_opt.rewards.domains import DOMAIN, RewardBox, RewardDomain, RewardSimplex
+from iirl_opt.rewards.domains import (
+    DOMAIN,
+    REWARD_ROWS,
+    RewardBox,
+    RewardDomain,
+    RewardRows,
+    domain_rows,
+    searched,
+)
 from iirl_opt.rewards.geometry import Ball, Hull, dimension
 from iirl_opt.rewards.lifted_rows import Lifted
 from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
@@ -101,12 +109,13 @@ class RewardSet(ABC):
         equalities, nonnegative = self.lifted(r)
         return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
 
-    @checked(domain=DOMAIN, solver=SOLVER)
+    @checked(domain=DOMAIN, subject_to=REWARD_ROWS, solver=SOLVER)
     def maximise(
         self,
         objective: ArrayLike,
         *,
         domain: RewardDomain | None = None,
+        subject_to: RewardRows | None = None,
         solver: Solver | None = None,
     ) -> RewardSolution:
         """Return a reward of the set that maximises ``Σ objective · r``.
@@ -115,6 +124,7 @@ class RewardSet(ABC):
         ----------
         objective : shape (S,), or (S, A, B) to look among joint rewards.
         domain : where to look; the `RewardSimplex` by default.
+        subject_to : rows of your own, as a function of the reward variable that returns them.
 
         Raises
         ------
@@ -125,11 +135,17 @@ class RewardSet(ABC):
         """
         c = in_numbers(self.game, objective, "objective")
         r = self._variable(joint=c.ndim == 3)
-        problem = self._within(self._goal(c, r), r, domain)
+        problem = self._within(self._goal(c, r), r, domain, subject_to)
         return self._search(problem, r, c.shape, solver)
 
-    @checked(domain=DOMAIN)
-    def problem(self, objective: Quantity, *, domain: RewardDomain | None = None) -> cp.Problem:
+    @checked(domain=DOMAIN, subject_to=REWARD_ROWS)
+    def problem(
+        self,
+        objective: Quantity,
+        *,
+        domain: RewardDomain | None = None,
+        subject_to: RewardRows | None = None,
+    ) -> cp.Problem:
         """Return the cvxpy problem that `maximise` solves, unsolved.
 
         Parameters
@@ -139,15 +155,16 @@ class RewardSet(ABC):
         """
         c = composed(self.game, objective, "objective")
         r = self._variable(joint=c.ndim > 1)
-        return self._within(self._goal(c, r), r, domain)
+        return self._within(self._goal(c, r), r, domain, subject_to)
 
-    @checked(domain=DOMAIN, solver=SOLVER, norm=one_of(1, 2))
+    @checked(domain=DOMAIN, subject_to=REWARD_ROWS, solver=SOLVER, norm=one_of(1, 2))
     def nearest(
         self,
         reward: ArrayLike,
         *,
         norm: Literal[1, 2] = 1,
         domain: RewardDomain | None = None,
+        subject_to: RewardRows | None = None,
         solver: Solver | None = None,
     ) -> RewardSolution:
         """Return the reward of the set nearest to a given one; its `value` is the distance.
@@ -158,6 +175,7 @@ class RewardSet(ABC):
         norm : 1 (sum of absolute differences, an LP by HiGHS) or 2 (Euclidean, a second-order cone
             program by Clarabel; its square as a quadratic program is ill-conditioned near zero).
         domain : where to look; the `RewardSimplex` by default, so normalise `reward` likewise.
+        subject_to : rows of your own, as a function of the reward variable that returns them.
 
         **Cost** one LP or one cone program.
         """
@@ -167,7 +185,7 @@ class RewardSet(ABC):
         distance = cp.norm1(difference) if norm == 1 else cp.norm2(difference)
         if norm == 2 and solver is None:
             solver = Clarabel()
-        problem = self._within(cp.Minimize(distance), r, domain)
+        problem = self._within(cp.Minimize(distance), r, domain, subject_to)
         found = self._search(problem, r, target.shape, solver)
         away = float(np.linalg.norm(found.reward.ravel() - target.ravel(), ord=norm))
         return RewardSolution(found.reward, away, found.solved)
@@ -311,11 +329,15 @@ class RewardSet(ABC):
         return cp.Maximize(cp.sum(cp.multiply(objective.reshape(r.shape), r)))
 
     def _within(
-        self, goal: cp.Minimize | cp.Maximize, r: cp.Variable, domain: RewardDomain | None
+        self,
+        goal: cp.Minimize | cp.Maximize,
+        r: cp.Variable,
+        domain: RewardDomain | None,
+        subject_to: RewardRows | None = None,
     ) -> cp.Problem:
         """Return the problem of an objective over the set and a domain, the simplex by default."""
-        where = RewardSimplex() if domain is None else domain
-        return cp.Problem(goal, self.constraints(r) + where.constraints(r))
+        limits = domain_rows(searched(domain, subject_to), r)
+        return cp.Problem(goal, self.constraints(r) + limits)
 
     def _search(
         self, problem: cp.Problem, r: cp.Variable, shape: tuple[int, ...], solver: Solver | None
@@ -327,7 +349,6 @@ class RewardSet(ABC):
 
     def _hull(self, domain: RewardDomain | None, solver: Solver | None) -> Hull:
         """Return the set within its domain, with its implicit equalities found."""
-        where = RewardSimplex() if domain is None else domain
         r = self._variable(joint=False)
-        own = linear_rows(where.constraints(r), r)
+        own = linear_rows(domain_rows(searched(domain), r), r)
         return Hull.of(r, self.lifted(r), self.explicit_rows(), own, solver)
