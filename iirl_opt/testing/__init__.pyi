@@ -7,6 +7,12 @@ from .assertions import (
     assert_kkt as assert_kkt,
     assert_policy as assert_policy,
 )
+from .conformance.choices import (
+    check_reward_choice as check_reward_choice,
+)
+from .conformance.domains import (
+    check_reward_domain as check_reward_domain,
+)
 from .conformance.families import (
     check_family as check_family,
 )
@@ -15,6 +21,9 @@ from .conformance.followers import (
 )
 from .conformance.learners import (
     check_learner as check_learner,
+)
+from .conformance.solvers import (
+    check_solver as check_solver,
 )
 from .counterexample import (
     save_counterexample as save_counterexample,
@@ -41,6 +50,9 @@ __all__ = [
     "check_family",
     "check_follower",
     "check_learner",
+    "check_reward_choice",
+    "check_reward_domain",
+    "check_solver",
     "followers",
     "games",
     "mdps",

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from depth import share
-from hypothesis import given, strategies as st
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import OptimalFollower
@@ -38,27 +36,6 @@ def seen(seed, episodes=3):
         pi1 = random_policy(6, 2, rng)
         feasible = feasible.observe(pi1, OptimalFollower().respond(game, truth, pi1))
     return feasible
-
-
-@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: type(c).__name__)
-@share(0.4)
-@given(seed=st.integers(0, 1000))
-def test_a_choice_explains_what_was_seen_and_is_a_function_of_its_generator(choice, seed):
-    feasible = seen(seed)
-    found = choice.choose(feasible, np.random.default_rng(0))
-    again = choice.choose(feasible, np.random.default_rng(0))
-    assert found.reward.sum() == pytest.approx(1)
-    assert found.reward.min() >= -1e-9
-    assert np.ptp(found.reward) > 0
-    assert feasible.contains(found.reward, tolerance=1e-7)
-    assert np.array_equal(found.reward, again.reward)
-
-
-@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: type(c).__name__)
-def test_where_only_constants_explain_there_is_no_choice(choice):
-    swap = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
-    feasible = FeasibleRewards(swap).observe(np.ones((2, 1)), np.ones((2, 2), dtype=bool))
-    assert choice.choose(feasible, np.random.default_rng(0)) is None
 
 
 def test_inner_points_have_more_room_than_vertices_and_the_ball_has_most():

@@ -62,65 +62,6 @@ def market_split():
 # What kinds of programs are solved, and by whom.
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("presolve", [True, False])
-def test_a_linear_program_has_its_known_value_by_every_method(method, presolve):
-    problem = transport()
-    solved = solve(problem, HiGHS(method, presolve=presolve))
-    assert solved.status is Status.OPTIMAL
-    assert solved.value == pytest.approx(10, abs=1e-6)
-    assert_kkt(problem, solved, 1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_quadratic_program_stays_quadratic_by_every_method(method):
-    x = cp.Variable(2, name="x")
-    rows = [(cp.sum(x) == 1).set_label("sum"), (x[0] <= 0.25).set_label("cap")]
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), rows)
-    solved = solve(problem, HiGHS(method))
-    assert solved.value == pytest.approx(0.0625 + 0.5625, abs=1e-6)
-    assert solved.duals["sum"] == pytest.approx(-1.5, abs=1e-6)
-    assert solved.duals["cap"] == pytest.approx(1.0, abs=1e-6)
-    assert_kkt(problem, solved, 1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("presolve", [True, False])
-def test_a_mixed_integer_program_stays_integer_by_every_method(method, presolve):
-    rng = np.random.default_rng(1)
-    gain, weight = rng.integers(10, 100, (2, 10))
-    take = cp.Variable(10, boolean=True, name="take")
-    problem = cp.Problem(cp.Maximize(gain @ take), [weight @ take <= weight.sum() // 2])
-    solved = solve(problem, HiGHS(method, presolve=presolve))
-    every = (np.arange(2**10)[:, None] >> np.arange(10)) & 1
-    best = (every @ gain)[every @ weight <= weight.sum() // 2].max()
-    assert solved.value == pytest.approx(best)
-    assert solved.bound == pytest.approx(best)
-    assert solved.residuals.dual is None
-    assert not solved.duals
-
-
-def test_an_entropy_program_has_its_closed_form():
-    x = cp.Variable(3, name="x")
-    c = np.array([0.0, 1.0, 2.0])
-    total = (cp.sum(x) == 1).set_label("sum")
-    solved = solve(cp.Problem(cp.Maximize(cp.sum(cp.entr(x)) + c @ x), [total]), Clarabel())
-    assert solved.value == pytest.approx(np.log(np.exp(c).sum()), abs=1e-7)
-    assert solved.primal["x"] == pytest.approx(np.exp(c) / np.exp(c).sum(), abs=1e-4)
-    # Stationarity of −entropy − c'x + ν(Σx − 1).
-    assert solved.duals["sum"] == pytest.approx(solved.value - 1, abs=1e-4)
-
-
-@pytest.mark.parametrize("solver", [Clarabel(), Named("SCS", {"eps": 1e-9})])
-def test_a_second_order_cone_program_has_its_closed_form(solver):
-    x = cp.Variable(4, name="x")
-    total = (cp.sum(x) == 1).set_label("sum")
-    solved = solve(cp.Problem(cp.Minimize(cp.norm(x)), [total]), solver)
-    assert solved.solver == solver.name
-    assert solved.value == pytest.approx(0.5, abs=1e-6)
-    assert solved.duals["sum"] == pytest.approx(-0.5, abs=1e-6)
-
-
 def test_highs_refuses_what_it_cannot_solve():
     x = cp.Variable()
     with pytest.raises(cp.error.SolverError):
@@ -160,38 +101,6 @@ def test_matrix_variables_of_every_kind_are_read_without_a_warning(kind, cap):
 # Statuses.
 
 
-@pytest.mark.parametrize("presolve_sees_it", [True, False])
-@pytest.mark.parametrize("solver", [HiGHS(), WITHOUT_PRESOLVE, HiGHS("ipm"), HiGHS("pdlp")])
-def test_an_infeasible_program_comes_with_a_ray_that_proves_it(solver, presolve_sees_it):
-    problem = contradiction(presolve_sees_it)
-    with pytest.raises(Infeasible) as caught:
-        solve(problem, solver)
-    assert caught.value.solved.status is Status.INFEASIBLE
-    assert_farkas(problem, caught.value.solved)
-
-
-def test_the_ray_may_lean_on_the_sign_of_a_variable():
-    x = cp.Variable(2, nonneg=True, name="x")
-    problem = cp.Problem(cp.Minimize(0), [(cp.sum(x) <= -1).set_label("negative")])
-    solved = solve(problem, throw=False)
-    assert solved.status is Status.INFEASIBLE
-    assert_farkas(problem, solved)
-
-
-def test_the_ray_names_the_rows_that_contradict_each_other():
-    solved = solve(contradiction(True), throw=False)
-    assert solved.farkas["low"] > 0
-    assert solved.farkas["high"] > 0
-
-
-def test_what_another_solver_calls_infeasible_is_proved_before_it_counts():
-    problem = contradiction(False)
-    for solver in (Named("SCS"), Named("HIGHS"), Clarabel(), "clarabel"):
-        solved = solve(problem, solver, throw=False)
-        assert solved.status is Status.INFEASIBLE
-        assert_farkas(problem, solved)
-
-
 @pytest.mark.parametrize("solver", ["CLARABEL", "SCS"])
 def test_of_other_cones_a_word_that_we_cannot_prove_stays_a_word(solver):
     x = cp.Variable(2, name="x")
@@ -200,32 +109,6 @@ def test_of_other_cones_a_word_that_we_cannot_prove_stays_a_word(solver):
         solve(none, solver)
     assert "nfeasible" in caught.value.solved.said
     assert caught.value.solved.said in str(caught.value)
-
-
-def test_an_infeasible_quadratic_program_is_infeasible():
-    x = cp.Variable(2, name="x")
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.sum(x) == 1, x >= 1])
-    assert solve(problem, throw=False).status is Status.INFEASIBLE
-
-
-@pytest.mark.parametrize("presolve", [True, False])
-def test_an_infeasible_mixed_integer_program_is_infeasible(presolve):
-    n = cp.Variable(2, integer=True, name="n")
-    problem = cp.Problem(cp.Minimize(0), [2 * n[0] - 4 * n[1] == 1, n >= 0, n <= 9])
-    assert solve(problem, HiGHS(presolve=presolve), throw=False).status is Status.INFEASIBLE
-
-
-@pytest.mark.parametrize("solver", [HiGHS(), WITHOUT_PRESOLVE, Clarabel(), Named("HIGHS")])
-def test_an_unbounded_program_is_unbounded(solver):
-    x = cp.Variable(2, name="x")
-    with pytest.raises(Unbounded) as caught:
-        solve(cp.Problem(cp.Maximize(cp.sum(x)), [x[1] - x[0] >= 1, x >= 0]), solver)
-    assert caught.value.solved.value is None
-
-
-def test_an_unbounded_mixed_integer_program_is_unbounded():
-    n = cp.Variable(integer=True, name="n")
-    assert solve(cp.Problem(cp.Maximize(n), [n >= 1]), throw=False).status is Status.UNBOUNDED
 
 
 def test_an_unbounded_quadratic_program_never_passes_for_solved():
@@ -246,28 +129,6 @@ def test_infeasible_or_unbounded_is_resolved_into_one_of_the_two(options, presol
     solved = solve(both, solver, throw=False)
     assert solved.status is Status.INFEASIBLE
     assert_farkas(both, solved)
-
-
-@pytest.mark.parametrize(
-    "solver", [HiGHS(), HiGHS("pdlp"), Clarabel(), Named("SCS"), Named("HIGHS")]
-)
-def test_a_program_that_is_unbounded_but_for_its_feasibility_is_infeasible(solver):
-    assert solve(contradiction(False), solver, throw=False).status is Status.INFEASIBLE
-    x, n = cp.Variable(nonneg=True), cp.Variable(integer=True)
-    if solver.name == "HIGHS":
-        problem = cp.Problem(cp.Maximize(x), [2 * n == 1, n <= 5, n >= -5])
-        assert solve(problem, solver, throw=False).status is Status.INFEASIBLE
-
-
-@pytest.mark.parametrize("seconds", [0, 0.1])
-def test_a_time_limit_is_never_an_optimum(seconds):
-    with pytest.raises(LimitReached) as caught:
-        solve(market_split(), HiGHS(time_limit=seconds))
-    solved = caught.value.solved
-    assert solved.status is Status.LIMIT
-    if solved.value is not None:
-        assert solved.bound <= solved.value + 1e-9
-        assert solved.residuals.primal <= 1e-6
 
 
 @pytest.mark.parametrize(

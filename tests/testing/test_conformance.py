@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from depth import share
-from hypothesis import Phase, settings
+from depth import share, under, unshrunk
 
 from iirl_opt.bayesian import BayesianInteractiveIRL, BoltzmannFamily, EpsilonGreedyFamily
 from iirl_opt.errors import InvalidArgument
@@ -27,25 +26,7 @@ from iirl_opt.learn import (
 from iirl_opt.observation import observe
 from iirl_opt.testing import check_family, check_follower, check_learner
 
-MANY = settings(
-    settings.get_profile("quick"), max_examples=200, database=None, phases=[Phase.generate]
-)
-
-
-def under(chosen):
-    """A fixture that loads other settings."""
-
-    def loaded():
-        before = settings.get_current_profile_name()
-        settings.register_profile("chosen", chosen)
-        settings.load_profile("chosen")
-        yield
-        settings.load_profile(before)
-
-    return pytest.fixture(loaded)
-
-
-many, few = under(MANY), under(share(0.3))
+many, few = under(unshrunk(200)), under(share(0.3))
 
 
 # Ours first

@@ -1,0 +1,488 @@
+"""What a solver promises (`iirl_opt.solver.Solver`), tried on programs whose answers are known.
+
+A solver is a name and options, which `iirl_opt.solve` hands to cvxpy; what it brings is judged
+here by closed forms, by the optimality conditions, and for small linear programs by listing all
+vertices in exact numbers. Of programs that are not linear it is tried on those that cvxpy lets it
+take.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, get_args
+
+import cvxpy as cp
+import numpy as np
+
+from iirl_opt.checks import POSITIVE, checked, each, has, one_of, optional
+from iirl_opt.errors import SolverProblem
+from iirl_opt.solver.door import solve
+from iirl_opt.solver.records import Solved, Solver, Status
+from iirl_opt.testing.assertions import assert_kkt
+from iirl_opt.testing.conformance.promises import Promises, agree, flags, require, suite_settings
+from iirl_opt.testing.distributions import given, st
+
+__all__ = ["check_solver"]
+
+ProgramKind: TypeAlias = Literal["linear", "quadratic", "mixed-integer", "second-order", "entropy"]
+PROGRAM_KINDS: tuple[ProgramKind, ...] = get_args(ProgramKind)
+
+# Whether it is installed is a promise, not a condition.
+A_SOLVER = has("name", "arguments", what="a solver such as HiGHS()")
+
+
+@checked(
+    solver=A_SOLVER,
+    solves=each(one_of(*PROGRAM_KINDS)),
+    limited=optional(A_SOLVER),
+    tolerance=POSITIVE,
+)
+def check_solver(
+    solver: Solver,
+    *,
+    solves: Iterable[ProgramKind] = ("linear",),
+    limited: Solver | None = None,
+    tolerance: float = 1e-5,
+    pickles: bool = True,
+) -> None:
+    """Try what a solver promises on programs whose answers are known; fail with what broke.
+
+    Every solver promises: the name of a solver that cvxpy has; options that are the same whenever
+    they are asked for, in a dictionary that is the caller's own; that a pickled copy has the same;
+    that the record says what ran, with these options. And on each program: the optimum, at a point
+    and with multipliers, by the names of the constraints, that prove each other (`assert_kkt`);
+    INFEASIBLE where no point is, with a ray that names the rows that contradict each other, and
+    UNBOUNDED where there is no bound, never one of the other words, and the error that belongs to
+    it; the same answer when the objective is in other units; values left in the variables.
+
+    Parameters
+    ----------
+    solver : any object of the protocol `Solver`.
+    solves : the kinds of programs that it must solve: ``"linear"``, ``"quadratic"``,
+        ``"mixed-integer"``, ``"second-order"`` (cones), ``"entropy"`` (exponential cones). It is
+        tried on the others, too, as far as cvxpy takes them to it; there it may give up (FAILED).
+    limited : the solver with a limit that comes before any answer, such as
+        ``HiGHS(time_limit=0)``: what stops early is never called an optimum.
+    tolerance : of values and conditions, relative to one plus their size.
+    pickles : whether it can be pickled, as runs in several processes need.
+
+    Raises
+    ------
+    AssertionError
+        A promise is broken: names it, what was found, and the program.
+    InvalidArgument
+
+    **Cost** some twenty small programs, and two an example.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> check_solver(iirl.HiGHS(), solves=("linear", "quadratic", "mixed-integer"))
+    """
+    __tracebackhide__ = True
+    flags(pickles=pickles)
+    suite = _SolverSuite(solver, tolerance)
+    suite.says_what_it_is(pickles)
+    for known in KNOWN:
+        suite.try_known(known, must=known.kind in solves)
+    if limited is not None:
+        suite.stops(limited)
+    tried = given(data=st.data())(suite.try_instance)
+    suite.promises.run(suite_settings()(tried))
+
+
+# Programs whose answers are known
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A program with its answer.
+
+    Attributes
+    ----------
+    status : how it ends.
+    value : its optimal value.
+    point : its only optimal point, of the variable ``x``.
+    duals : its only multipliers, of some constraints.
+    ray : multipliers of rows, up to their size, of the only proof that there is no point.
+    """
+
+    title: str
+    kind: ProgramKind
+    make: Callable[[], cp.Problem]
+    status: Status = Status.OPTIMAL
+    value: float | None = None
+    point: Any = None
+    duals: Mapping[str, float] = field(default_factory=dict)
+    ray: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _program(
+    goal: Callable[[Any], Any], rows: Callable[[Any], Mapping[str, Any]], n: int = 2, **kind: bool
+) -> Callable[[], cp.Problem]:
+    """Return what makes a program in a variable ``x`` of n entries, with rows by name."""
+
+    def make() -> cp.Problem:
+        x = cp.Variable(n, name="x", **kind)
+        return cp.Problem(goal(x), [row.set_label(name) for name, row in rows(x).items()])
+
+    return make
+
+
+def _transport() -> cp.Problem:
+    x = cp.Variable((2, 2), nonneg=True, name="x")
+    cost = np.array([[1.0, 2.0], [4.0, 1.0]])
+    supply, demand = cp.sum(x, axis=1) <= [5, 3], cp.sum(x, axis=0) >= [3, 5]
+    rows = [supply.set_label("supply"), demand.set_label("demand")]
+    return cp.Problem(cp.Minimize(cp.sum(cp.multiply(cost, x))), rows)
+
+
+WEIGHTS = np.array([0.0, 1.0, 2.0])
+LOG_SUM = float(np.log(np.exp(WEIGHTS).sum()))
+
+KNOWN = (
+    _Known("transport", "linear", _transport, value=10, point=[[3, 2], [0, 3]]),
+    _Known(
+        "free variables and an equation",
+        "linear",
+        _program(
+            lambda x: cp.Maximize(x[0] - 2 * x[1] + 7),
+            lambda x: {"equal": x[0] + x[1] == 1, "low": x >= -2},
+        ),
+        value=14,
+        point=[3, -2],
+    ),
+    _Known(
+        "two rows that contradict each other",
+        "linear",
+        _program(
+            lambda x: cp.Minimize(cp.sum(x)),
+            lambda x: {"low": x[0] >= 2, "high": x[0] <= 1, "sign": x >= 0},
+        ),
+        Status.INFEASIBLE,
+        ray={"low": 1, "high": 1, "sign": [0, 0]},
+    ),
+    _Known(
+        "each entry less than the mean of the others, and no bound without these rows",
+        "linear",
+        _program(
+            lambda x: cp.Minimize(cp.sum(x)),
+            lambda x: {f"row {i}": x[i] <= (cp.sum(x) - x[i]) / 2 - 1 for i in range(3)},
+            3,
+        ),
+        Status.INFEASIBLE,
+        ray={"row 0": 1, "row 1": 1, "row 2": 1},
+    ),
+    _Known(
+        "a row against the signs",
+        "linear",
+        _program(
+            lambda x: cp.Minimize(0 * x[0]), lambda x: {"negative": cp.sum(x) <= -1}, nonneg=True
+        ),
+        Status.INFEASIBLE,
+        ray={"negative": 1},
+    ),
+    _Known(
+        "nothing that bounds the sum",
+        "linear",
+        _program(
+            lambda x: cp.Maximize(cp.sum(x)), lambda x: {"apart": x[1] - x[0] >= 1, "sign": x >= 0}
+        ),
+        Status.UNBOUNDED,
+    ),
+    _Known(
+        "least squares",
+        "quadratic",
+        _program(
+            lambda x: cp.Minimize(cp.sum_squares(x)),
+            lambda x: {"sum": cp.sum(x) == 1, "cap": x[0] <= 0.25},
+        ),
+        value=0.625,
+        point=[0.25, 0.75],
+        duals={"sum": -1.5, "cap": 1.0},
+    ),
+    _Known(
+        "least squares over nothing",
+        "quadratic",
+        _program(
+            lambda x: cp.Minimize(cp.sum_squares(x)),
+            lambda x: {"sum": cp.sum(x) == 1, "low": x >= 1},
+        ),
+        Status.INFEASIBLE,
+    ),
+    _Known(
+        "a knapsack",
+        "mixed-integer",
+        _program(
+            lambda x: cp.Maximize(np.array([3.0, 5, 7, 2, 8, 6, 4, 9]) @ x),
+            lambda x: {"weight": np.array([2.0, 3, 6, 1, 7, 5, 3, 8]) @ x <= 16},
+            8,
+            boolean=True,
+        ),
+        value=22,
+    ),
+    _Known(
+        "an odd number as twice a whole one, and no bound without that",
+        "mixed-integer",
+        _program(
+            lambda x: cp.Maximize(x[2]),
+            lambda x: {"odd": 2 * x[0] - 4 * x[1] == 1, "low": x >= 0, "high": x[:2] <= 9},
+            3,
+            integer=True,
+        ),
+        Status.INFEASIBLE,
+    ),
+    _Known(
+        "whole numbers without end",
+        "mixed-integer",
+        _program(lambda x: cp.Maximize(x[0]), lambda x: {"low": x >= 1}, integer=True),
+        Status.UNBOUNDED,
+    ),
+    _Known(
+        "the shortest vector",
+        "second-order",
+        _program(lambda x: cp.Minimize(cp.norm(x)), lambda x: {"sum": cp.sum(x) == 1}, 4),
+        value=0.5,
+        point=[0.25] * 4,
+        duals={"sum": -0.5},
+    ),
+    _Known(
+        "the largest entropy",
+        "entropy",
+        _program(
+            lambda x: cp.Maximize(cp.sum(cp.entr(x)) + WEIGHTS @ x),
+            lambda x: {"sum": cp.sum(x) == 1},
+            3,
+        ),
+        value=LOG_SUM,
+        point=np.exp(WEIGHTS - LOG_SUM),
+        # Stationarity of −entropy − w·x + ν(Σx − 1).
+        duals={"sum": LOG_SUM - 1},
+    ),
+)
+
+
+def _market_split() -> cp.Problem:
+    """Return a small mixed-integer program that takes longer than any limit."""
+    weights = np.random.default_rng(3).integers(0, 100, (5, 40))
+    take, off = cp.Variable(40, boolean=True), cp.Variable((5, 2), nonneg=True)
+    split = weights @ take + off[:, 0] - off[:, 1] == weights.sum(axis=1) // 2
+    return cp.Problem(cp.Minimize(cp.sum(off)), [split])
+
+
+def _crossing() -> cp.Problem:
+    """Return a linear program that takes some steps."""
+    rng = np.random.default_rng(0)
+    x = cp.Variable(30, nonneg=True)
+    goal = cp.Maximize(rng.uniform(1, 2, 30) @ x)
+    return cp.Problem(goal, [rng.uniform(0, 1, (30, 30)) @ x <= 1])
+
+
+def _taken(problem: cp.Problem, solver: Solver) -> bool:
+    """Return whether cvxpy takes a program to a solver at all."""
+    try:
+        problem.get_problem_data(solver.name)
+    except cp.error.SolverError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _SolverSuite:
+    """The promises of one solver."""
+
+    solver: Solver
+    tolerance: float
+
+    @property
+    def promises(self) -> Promises:
+        return Promises("Solver", self.solver)
+
+    def says_what_it_is(self, pickles: bool) -> None:
+        """Try name and options, before anything is solved."""
+        __tracebackhide__ = True
+        with self.promises.keeps("`name` is that of a solver that cvxpy has"):
+            known = cp.installed_solvers()
+            if self.solver.name not in known:
+                raise AssertionError(f"it is {self.solver.name!r}; cvxpy has {', '.join(known)}")
+        with self.promises.keeps("`arguments()` is a dictionary of options by name"):
+            first = self.solver.arguments()
+            if not isinstance(first, dict) or not all(isinstance(key, str) for key in first):
+                raise AssertionError(f"it is {first!r}")
+        with self.promises.keeps("`arguments()` is the same whenever it is asked for"):
+            kept = pickle.loads(pickle.dumps(first))
+            first.clear()
+            if (again := self.solver.arguments()) != kept:
+                raise AssertionError(f"at first {kept}, then {again}, the caller wrote into it")
+        if pickles:
+            with self.promises.keeps("a pickled copy has its name and options"):
+                copy = pickle.loads(pickle.dumps(self.solver))
+                found = copy.name, copy.arguments()
+                if found != (self.solver.name, self.solver.arguments()):
+                    raise AssertionError(f"it has {found}")
+
+    def try_known(self, known: _Known, *, must: bool) -> None:
+        """Try one program with a known answer."""
+        __tracebackhide__ = True
+        problem = known.make()
+        if not must and not _taken(problem, self.solver):
+            return
+        if not must and solve(problem, self.solver, throw=False).status is Status.FAILED:
+            return
+        solved = self._ends(known.title, problem, known.status)
+        if known.status is Status.OPTIMAL:
+            assert known.value is not None
+            self._is_optimum(known.title, problem, solved, known.value, known.kind)
+            if known.point is not None:
+                # An objective that is flat near its optimum tells the point by its square root.
+                near = self.tolerance if known.kind == "linear" else self.tolerance**0.5
+                with self.promises.keeps(f"{known.title}: the only optimal point is found"):
+                    agree(solved.primal["x"], known.point, ("found", "optimal"), near)
+            for name, dual in known.duals.items():
+                with self.promises.keeps(f"{known.title}: the multiplier of {name} is found"):
+                    agree(solved.duals[name], dual, ("found", "right"), self.tolerance**0.5)
+        if known.ray:
+            self._proves(known, solved)
+
+    def _ends(self, title: str, problem: cp.Problem, status: Status) -> Solved:
+        """Try that a program ends as it must, and that the error and the record say so."""
+        __tracebackhide__ = True
+        with self.promises.keeps(f"{title}: ends with {status.name}"):
+            solved = solve(problem, self.solver, throw=False)
+            if solved.status is not status:
+                said = f", the solver said {solved.said!r}" if solved.said else ""
+                raise AssertionError(f"it ended with {solved!r}{said}")
+            if status is not Status.OPTIMAL and solved.value is not None:
+                raise AssertionError(f"it has the value {solved.value:g} nevertheless")
+        with self.promises.keeps("the record says what ran, with its options"):
+            if solved.solver != self.solver.name:
+                raise AssertionError(f"it says {solved.solver}")
+            for place, option in _leaves(self.solver.arguments()):
+                if (there := dict(_leaves(solved.options)).get(place)) != option:
+                    raise AssertionError(f"{'.'.join(place)} is {option!r}, and {there!r} in it")
+        return solved
+
+    def _is_optimum(
+        self, title: str, problem: cp.Problem, solved: Solved, value: float, kind: ProgramKind
+    ) -> None:
+        __tracebackhide__ = True
+        with self.promises.keeps(f"{title}: the optimum is {value:g}"):
+            assert solved.value is not None
+            if not abs(solved.value - value) <= self.tolerance * (1 + abs(value)):
+                raise AssertionError(f"it is said to be {solved.value:.12g}")
+        with self.promises.keeps(f"{title}: a bound is no better than the optimum"):
+            if solved.bound is not None:
+                agree(solved.bound, value, ("the bound", "the optimum"), self.tolerance)
+        with self.promises.keeps(f"{title}: multipliers stand under the names of the constraints"):
+            names = {c.label for c in problem.constraints} if kind != "mixed-integer" else set()
+            if set(solved.duals) != names:
+                raise AssertionError(f"{sorted(solved.duals)}, not {sorted(names)}")
+        if kind in ("linear", "quadratic"):
+            with self.promises.keeps(f"{title}: point and multipliers prove each other optimal"):
+                assert_kkt(problem, solved, tolerance=self.tolerance)
+
+    def _proves(self, known: _Known, solved: Solved) -> None:
+        __tracebackhide__ = True
+        with self.promises.keeps(f"{known.title}: a ray names the rows that contradict each other"):
+            ray = solved.farkas or {}
+            if set(ray) != set(known.ray):
+                raise AssertionError(f"it names {sorted(ray)}, not {sorted(known.ray)}")
+            found = np.concatenate([np.ravel(ray[name]) for name in known.ray])
+            wanted = np.concatenate([np.ravel(known.ray[name]) for name in known.ray])
+            found = found / np.abs(found).sum() * np.abs(wanted).sum()
+            if not np.allclose(found, wanted, atol=self.tolerance):
+                raise AssertionError(f"it is {dict(ray)}")
+
+    def stops(self, limited: Solver) -> None:
+        """Try that a limit which comes first is no optimum."""
+        __tracebackhide__ = True
+        problem = _market_split()
+        problem = problem if _taken(problem, limited) else _crossing()
+        with self.promises.keeps(f"what {limited!r} stops is a LIMIT, or FAILED as inaccurate"):
+            solved = solve(problem, limited, throw=False)
+            inaccurate = solved.status is Status.FAILED and "inaccurate" in solved.said
+            require(solved.status is Status.LIMIT or inaccurate, f"it ended with {solved!r}")
+            if solved.value is not None and solved.bound is not None:
+                holds = solved.bound <= solved.value + self.tolerance
+                require(holds, f"a minimum cannot be {solved.value}, with {solved.bound} below")
+
+    def try_instance(self, data: st.DataObject) -> None:
+        """Try a small linear program against the list of its vertices, and in other units."""
+        __tracebackhide__ = True
+        small = st.integers(-2, 2)
+        rows = data.draw(st.lists(st.tuples(small, small, small), max_size=3), label="a, b ≤ c")
+        cost = data.draw(st.tuples(small, small), label="cost")
+        most = data.draw(st.sampled_from([3, None]), label="most")
+        power = data.draw(st.sampled_from([0, 10, -10]), label="power of two")
+        status, value = _by_vertices(rows, cost, most)
+        x = cp.Variable(2, name="x")
+        constraints = [(x >= 0).set_label("sign")]
+        if rows:
+            matrix, right = np.array(rows)[:, :2], np.array(rows)[:, 2]
+            constraints.append((matrix @ x <= right).set_label("rows"))
+        if most is not None:
+            constraints.append((x <= most).set_label("most"))
+        problem = cp.Problem(cp.Minimize(2.0**power * np.array(cost) @ x), constraints)
+        title = "a small linear program"
+        solved = self._ends(title, problem, status)
+        if value is not None:
+            goal, unit = float(value), 2.0**power
+            with self.promises.keeps(f"{title}: the optimum is {goal:g} · 2^{power}"):
+                assert solved.value is not None
+                if not abs(solved.value / unit - goal) <= self.tolerance * (1 + abs(goal)):
+                    raise AssertionError(f"it is said to be {solved.value / unit:.12g} · 2^{power}")
+            with self.promises.keeps(f"{title}: values stay in the variables"):
+                if x.value is None or not np.array_equal(x.value, solved.primal["x"]):
+                    raise AssertionError(f"{x.value}, and {solved.primal['x']} in the record")
+        else:
+            self._raises(problem, status)
+
+    def _raises(self, problem: cp.Problem, status: Status) -> None:
+        __tracebackhide__ = True
+        with self.promises.keeps(f"without an optimum an error of the status {status.name}"):
+            try:
+                solve(problem, self.solver)
+            except SolverProblem as error:
+                if error.solved.status is not status:
+                    raise AssertionError(f"it was {error.solved!r}") from None
+            else:
+                raise AssertionError("nothing was raised")
+
+
+def _leaves(options: Mapping[str, Any], *place: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Return options with their places, those in dictionaries of options too."""
+    for name, option in options.items():
+        if isinstance(option, Mapping):
+            yield from _leaves(option, *place, name)
+        else:
+            yield (*place, name), option
+
+
+def _by_vertices(
+    rows: list[tuple[int, int, int]], cost: tuple[int, int], most: int | None
+) -> tuple[Status, Fraction | None]:
+    """Return status and value of ``min cost·x, a·x ≤ c, 0 ≤ x ≤ most`` in two unknowns, exactly.
+
+    The set has no line in it, so it has a point only if it has a vertex; and it has a bound
+    only if no extreme ray of ``a·d ≤ 0, d ≥ 0`` leads down.
+    """
+    sides = [*rows, (-1, 0, 0), (0, -1, 0)]
+    sides += [] if most is None else [(1, 0, most), (0, 1, most)]
+    vertices = []
+    for (a, b, right), (c, d, other) in combinations(sides, 2):
+        if determinant := a * d - b * c:
+            x = Fraction(right * d - b * other, determinant)
+            y = Fraction(a * other - right * c, determinant)
+            if all(p * x + q * y <= limit for p, q, limit in sides):
+                vertices.append((x, y))
+    if not vertices:
+        return Status.INFEASIBLE, None
+    rays = [sign for a, b, _ in sides for sign in ((-b, a), (b, -a))]
+    for p, q in rays:
+        if all(a * p + b * q <= 0 for a, b, _ in sides) and cost[0] * p + cost[1] * q < 0:
+            return Status.UNBOUNDED, None
+    return Status.OPTIMAL, min(Fraction(cost[0] * p + cost[1] * q) for p, q in vertices)
