@@ -643,6 +643,7 @@ NOT_WALKED = {
     r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",
     r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
     r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",
+    r"check_(solver|reward_domain|reward_choice)": "a suite, whose arguments its own tests try",
     r"ContradictionWarning": "a warning",
     r"(from_stormpy|read_prism)": "needs stormpy, which is not installed everywhere: tests/formats",
     r"check_(family|follower|learner)": (

@@ -22,7 +22,10 @@ LAYERS = ORDER.split()
 
 # Where alone a library may be imported.
 HOMES = {
-    "cvxpy": ("solver", "occupancy", "rewards", "commitment", "verification"),
+    "cvxpy": (
+        *("solver", "occupancy", "rewards", "commitment", "verification"),
+        "testing.conformance",
+    ),
     "highspy": ("solver",),
     "networkx": ("game.graph", "formats"),
     "matplotlib": ("plot",),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import checked, has, optional
+from iirl_opt.checks import checked, has, is_a, optional
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.choices import RewardChoice
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
@@ -33,6 +33,7 @@ NEAR = 1e-6
 @checked(
     choice=has("choose", what="a choice of reward"),
     domain=optional(DOMAIN),
+    games=optional(is_a(st.SearchStrategy)),
 )
 def check_reward_choice(
     choice: RewardChoice,

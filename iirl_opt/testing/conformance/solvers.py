@@ -99,7 +99,7 @@ def check_solver(
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Answered:
     """A program with its answer.
 
     Attributes
@@ -145,8 +145,8 @@ WEIGHTS = np.array([0.0, 1.0, 2.0])
 LOG_SUM = float(np.log(np.exp(WEIGHTS).sum()))
 
 KNOWN = (
-    _Known("transport", "linear", _transport, value=10, point=[[3, 2], [0, 3]]),
-    _Known(
+    _Answered("transport", "linear", _transport, value=10, point=[[3, 2], [0, 3]]),
+    _Answered(
         "free variables and an equation",
         "linear",
         _program(
@@ -156,7 +156,7 @@ KNOWN = (
         value=14,
         point=[3, -2],
     ),
-    _Known(
+    _Answered(
         "two rows that contradict each other",
         "linear",
         _program(
@@ -166,7 +166,7 @@ KNOWN = (
         Status.INFEASIBLE,
         ray={"low": 1, "high": 1, "sign": [0, 0]},
     ),
-    _Known(
+    _Answered(
         "each entry less than the mean of the others, and no bound without these rows",
         "linear",
         _program(
@@ -177,7 +177,7 @@ KNOWN = (
         Status.INFEASIBLE,
         ray={"row 0": 1, "row 1": 1, "row 2": 1},
     ),
-    _Known(
+    _Answered(
         "a row against the signs",
         "linear",
         _program(
@@ -186,7 +186,7 @@ KNOWN = (
         Status.INFEASIBLE,
         ray={"negative": 1},
     ),
-    _Known(
+    _Answered(
         "nothing that bounds the sum",
         "linear",
         _program(
@@ -194,7 +194,7 @@ KNOWN = (
         ),
         Status.UNBOUNDED,
     ),
-    _Known(
+    _Answered(
         "least squares",
         "quadratic",
         _program(
@@ -205,7 +205,7 @@ KNOWN = (
         point=[0.25, 0.75],
         duals={"sum": -1.5, "cap": 1.0},
     ),
-    _Known(
+    _Answered(
         "least squares over nothing",
         "quadratic",
         _program(
@@ -214,7 +214,7 @@ KNOWN = (
         ),
         Status.INFEASIBLE,
     ),
-    _Known(
+    _Answered(
         "a knapsack",
         "mixed-integer",
         _program(
@@ -225,7 +225,7 @@ KNOWN = (
         ),
         value=22,
     ),
-    _Known(
+    _Answered(
         "an odd number as twice a whole one, and no bound without that",
         "mixed-integer",
         _program(
@@ -236,13 +236,13 @@ KNOWN = (
         ),
         Status.INFEASIBLE,
     ),
-    _Known(
+    _Answered(
         "whole numbers without end",
         "mixed-integer",
         _program(lambda x: cp.Maximize(x[0]), lambda x: {"low": x >= 1}, integer=True),
         Status.UNBOUNDED,
     ),
-    _Known(
+    _Answered(
         "the shortest vector",
         "second-order",
         _program(lambda x: cp.Minimize(cp.norm(x)), lambda x: {"sum": cp.sum(x) == 1}, 4),
@@ -250,7 +250,7 @@ KNOWN = (
         point=[0.25] * 4,
         duals={"sum": -0.5},
     ),
-    _Known(
+    _Answered(
         "the largest entropy",
         "entropy",
         _program(
@@ -325,7 +325,7 @@ class _SolverSuite:
                 if found != (self.solver.name, self.solver.arguments()):
                     raise AssertionError(f"it has {found}")
 
-    def try_known(self, known: _Known, *, must: bool) -> None:
+    def try_known(self, known: _Answered, *, must: bool) -> None:
         """Try one program with a known answer."""
         __tracebackhide__ = True
         problem = known.make()
@@ -385,7 +385,7 @@ class _SolverSuite:
             with self.promises.keeps(f"{title}: point and multipliers prove each other optimal"):
                 assert_kkt(problem, solved, tolerance=self.tolerance)
 
-    def _proves(self, known: _Known, solved: Solved) -> None:
+    def _proves(self, known: _Answered, solved: Solved) -> None:
         __tracebackhide__ = True
         with self.promises.keeps(f"{known.title}: a ray names the rows that contradict each other"):
             ray = solved.farkas or {}
