@@ -305,7 +305,7 @@ def test_a_choice_outside_its_domain_is_told_so():
         (lambda: check_reward_domain(RewardBox(), linear=1), "linear is 1; allowed"),
         (lambda: check_reward_choice(None), "choice is None; allowed a choice"),
         (lambda: check_reward_choice(RandomVertex(), explains=None), "explains is None"),
-        (lambda: check_reward_choice(RandomVertex(), games=3), "games is 3; allowed a Search"),
+        (lambda: check_reward_choice(RandomVertex(), games=3), "games is 3; allowed Search"),
     ],
 )
 def test_what_is_no_such_object_or_option_is_refused(call, message):
