@@ -28,6 +28,8 @@ from iirl_opt.game.mdp import TwoAgentMDP
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from iirl_opt.library import ModelProblem
+
 
 __all__ = ["Claim", "Instances", "Outcome", "Status", "describe", "untried"]
 
@@ -76,6 +78,7 @@ def INSTANCES(name: str, value: Any) -> Any:
     outside=INSTANCES,
     counterexample=FUNCTION,
     model=TEXT,
+    problem=FUNCTION,
     floor=between(0, 1, "(]", allowed="a share, 0 < floor ≤ 1"),
 )
 @dataclass(frozen=True)
@@ -94,6 +97,9 @@ class Claim:
     outside : the same as `instances`, but without the condition.
     counterexample : makes the smallest known instance that fails, where one does.
     model : the shipped model file that states the counterexample, where a family can express it.
+    problem : from an instance that fails to the problem of a model file whose answer shows it (see
+        `iirl_opt.library.make_model`); by default what the parts of the instance make, if one is a
+        game.
     floor : the share of the instances drawn that must meet the premise, 0 < floor ≤ 1.
 
     Raises
@@ -110,6 +116,7 @@ class Claim:
     outside: Instances | None = None
     counterexample: Callable[[], Any] | None = None
     model: str | None = None
+    problem: Callable[[Any], ModelProblem | None] | None = None
     floor: float = 0.9
 
     def __post_init__(self) -> None:

@@ -75,6 +75,11 @@ class Case:
         """The exact discount."""
         return discount_of(self.game)
 
+    @property
+    def seen(self) -> list[tuple[Exact, Exact]]:
+        """The commitment and the response of each episode."""
+        return [(episode.pi1, episode.pi2) for episode in self.episodes]
+
     def problem(self, episode: int = 0) -> Exact:
         """Return the problem (S, B, S) that the commitment of an episode leaves."""
         return leave(self.kernel, self.episodes[episode].pi1)

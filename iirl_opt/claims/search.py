@@ -50,6 +50,7 @@ class Result:
     counterexample : the instance that fails, in words: the stored one, or the smallest one found
         where none should fail; None where none does.
     evidence : what shows that it fails, or what the last instance that met the premise showed.
+    instance : the instance of `counterexample` itself.
     """
 
     claim: Claim
@@ -61,6 +62,7 @@ class Result:
     finding: Finding
     counterexample: str | None
     evidence: str
+    instance: Any = None
 
     @property
     def agrees(self) -> bool:
@@ -174,6 +176,7 @@ def _run(claim: Claim, examples: int, seed: int) -> Result:
         finding,
         describe(*shown) if shown else None,
         claim.decide(*shown).evidence if shown else own.evidence,
+        *shown,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,8 +47,10 @@ def claims(
     tried = PAPER if file is None else read_claims(file)
     width = max((len(claim.name) for claim in tried), default=0)
     records: list[dict[str, Any]] = []
+    failing: list[Result] = []
     for claim in tried:
         (result,) = run_claims([claim], examples=examples, seed=seed)
+        failing += [] if result.counterexample is None else [result]
         records.append(result.record())
         for line in _lines_of_claim(claim, result, records[-1]["counterexample"] or "", width):
             printer.say(line)
@@ -64,7 +67,30 @@ def claims(
     ended = f", {short} of them for want of instances" if short else ""
     printer.say(f"{len(records)} claims, {unmet} not as their status says{ended}")
     printer.keep(document, "claims.json")
+    if out is not None:
+        _write_counterexamples(failing, out, printer)
     return UNMET if unmet else ANSWERED
+
+
+def _write_counterexamples(failing: list[Result], out: Path, printer: Printer) -> None:
+    """Write the instance that fails of each claim as a model file, and say what it shows."""
+    from iirl_opt.claims.problems import stated_problem
+    from iirl_opt.library import write_model
+
+    used: set[str] = set()
+    for result in failing:
+        problem, why = stated_problem(result)
+        name = re.sub(r"[^\w.-]+", "-", result.claim.name)
+        while name in used:
+            name += "-"
+        used.add(name)
+        if problem is None:
+            printer.say(f"no file for {result.claim.name}: its instance {why}")
+            continue
+        lines = [f"{result.claim.name}, {result.claim.status}", result.claim.statement]
+        comment = "\n".join([*lines, result.evidence, why])
+        written = write_model(problem, out / f"{name}.toml", comment=comment)
+        printer.say(f"wrote {written}" + (f" ({why})" if why else ""))
 
 
 def _lines_of_claim(claim: Claim, result: Result, shown: str, width: int) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -253,12 +254,22 @@ def _asked(question: Any, truth: Any, seen: Any, trajectories: Any) -> Any:
 def _expected(expect: Any, source: str) -> list[Any]:
     """Return expectations as a file has them."""
     if not isinstance(expect, Mapping):
-        return list(each(is_a(ExpectTable, Mapping))("expect", expect))
+        tables = each(is_a(ExpectTable, Mapping))("expect", expect)
+        return [_in_floats(table) for table in tables]
     said = {"source": source or "stated with the problem"}
     return [
         {"quantity": name, "values" if np.ndim(x) or isinstance(x, Mapping) else "value": x} | said
-        for name, x in expect.items()
+        for name, x in _in_floats(expect).items()
     ]
+
+
+def _in_floats(value: Any) -> Any:
+    """Return what is expected with Fractions as floats, which quantities are."""
+    if isinstance(value, Mapping):
+        return {key: _in_floats(x) for key, x in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return list(map(_in_floats, value))
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def _document(game: TwoAgentMDP, *, question: Any, **tables: Any) -> Document:

@@ -27,8 +27,11 @@ from iirl_opt.claims.arithmetic import (
 )
 from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, case
+from iirl_opt.claims.problems import nearest, showing
 from iirl_opt.claims.responses import case_problem, joint_optima, split
 from iirl_opt.claims.statements.lemma_3 import GreedyGame, greedy, lemma_3_case
+from iirl_opt.follower.boltzmann import BoltzmannFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -183,6 +186,62 @@ def soft_deterministic(at: Mixed) -> Outcome:
     return Outcome(pure >= mixed - CLEAR, f"a stochastic one earns {mixed / pure - 1:+.2%}")
 
 
+APPROXIMATE = {"family": "commitment", "method": "approximate"}
+
+
+def _small_share(at: GreedyGame) -> Any:
+    """Return what Algorithm 3 earns from s0: less than a hundredth of the best."""
+    case = lemma_3_case(at)
+    best = max(_greedy_value(case, (a,) * 7, at.epsilon)[0] for a in range(2))
+    return showing(
+        case.game,
+        case.reward,
+        question=APPROXIMATE,
+        follower=EpsilonGreedyFollower(float(at.epsilon)),
+        expect={"value[0]": ("at_most", float(best / 100))},
+    )
+
+
+def _sweeps(at: Planned) -> Any:
+    """Return what Algorithm 2 ends with."""
+    why = "no quantity of a file says whether the sweeps come to rest"
+    follower = BoltzmannFollower(float(at.parameter))
+    game, reward = at.case.game, at.case.reward
+    return nearest(why, game, reward, question=APPROXIMATE, follower=follower)
+
+
+def _outdone_by_joint(at: Planned) -> Any:
+    """Return what the commitment of Algorithm 2 earns: less than the joint optimum's leader."""
+    case, beta = at.case, float(at.parameter)
+    n_a = case.game.n_leader_actions
+    plan = stochastic(algorithm_2(case, beta)[0][-1], n_a)
+    own = _soft_value(case, plan, beta)
+    parts = {split(case, joint)[0] for joint in joint_optima(case, case.reward)}
+    joint = max(_soft_value(case, stochastic(pi1, n_a), beta) for pi1 in parts)
+    return showing(
+        case.game,
+        case.reward,
+        question={"family": "commitment", "ask": "evaluate", "leader": plan},
+        follower=BoltzmannFollower(beta),
+        expect={"value": ("at_most", (own + joint) / 2)},
+    )
+
+
+def _mixed_outdoes_pure(at: Mixed) -> Any:
+    """Return what the commitment earns: more than every deterministic one."""
+    case, beta = at.case, float(at.beta)
+    n_states, n_a, _ = case.game.shape
+    every = (stochastic(choices, n_a) for choices in policies_of(n_states, n_a))
+    pure = max(_soft_value(case, pi1, beta) for pi1 in every)
+    return showing(
+        case.game,
+        case.reward,
+        question={"family": "commitment", "ask": "evaluate", "leader": at.pi1},
+        follower=BoltzmannFollower(beta),
+        expect={"value": ("at_least", (pure + _soft_value(case, at.pi1, beta)) / 2)},
+    )
+
+
 def _plans_in_words(plans: list[Choices]) -> str:
     return " → ".join("".join(str(a) for a in plan) for plan in plans)
 
@@ -261,6 +320,7 @@ CLAIMS = (
         converges,
         "false as stated",
         counterexample=cycling,
+        problem=_sweeps,
     ),
     Claim(
         "algorithm-2-joint",
@@ -270,6 +330,7 @@ CLAIMS = (
         soft_as_good_as_joint,
         "false as stated",
         counterexample=outdone,
+        problem=_outdone_by_joint,
     ),
     Claim(
         "algorithm-3-share",
@@ -279,6 +340,7 @@ CLAIMS = (
         fair_share,
         "false as stated",
         counterexample=lambda: AUDITED[-1],
+        problem=_small_share,
     ),
     Claim(
         "algorithm-3-ratio",
@@ -297,5 +359,6 @@ CLAIMS = (
         soft_deterministic,
         "false as stated",
         counterexample=mixing,
+        problem=_mixed_outdoes_pure,
     ),
 )

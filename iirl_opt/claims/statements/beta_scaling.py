@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iirl_opt.claims.arithmetic import Exact, exact
+from iirl_opt.claims.arithmetic import Exact, discount_of, exact, kernel_of, leave
 from iirl_opt.claims.claim import Claim, Outcome
 from iirl_opt.claims.instances import POSITIVE, vectors_of
+from iirl_opt.claims.problems import nearest, showing
 from iirl_opt.claims.statements.likelihood import follower_values, two_states
+from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
@@ -99,6 +101,34 @@ def identified_normal_form(at: Pairs) -> Outcome:
     return Outcome(one_form == one_policy, shown)
 
 
+def _one_policy(at: Scaled) -> Any:
+    """Return what the other pair's follower earns under the reward: as much as the pair's own."""
+    other, beta = _shrunk(at)
+    uniform = exact(np.ones(at.game.shape[:2], dtype=int)) / at.game.n_leader_actions
+    q = (at.beta * follower_values(at.game, at.reward, uniform)).astype(float)
+    weights = np.exp(q - q.max(axis=1, keepdims=True))
+    kernel = leave(kernel_of(at.game), uniform).astype(float)
+    chain = (weights[:, :, None] * kernel).sum(axis=1) / weights.sum(axis=1)[:, None]
+    system = np.eye(len(other)) - float(discount_of(at.game)) * chain
+    return showing(
+        at.game,
+        at.reward,
+        question={"family": "commitment", "ask": "evaluate", "leader": uniform},
+        follower=BoltzmannFollower(float(beta)),
+        follower_reward=other,
+        expect={"value": ("values", np.linalg.solve(system, at.reward.astype(float)))},
+    )
+
+
+def _scaled_in_vain(at: Scaled) -> Any:
+    """Return what the follower with the reward and β earns."""
+    why = "that r' is no reward of the simplex is arithmetic"
+    uniform = exact(np.ones(at.game.shape[:2], dtype=int)) / at.game.n_leader_actions
+    question = {"family": "commitment", "ask": "evaluate", "leader": uniform}
+    follower = BoltzmannFollower(float(at.beta))
+    return nearest(why, at.game, at.reward, question=question, follower=follower)
+
+
 def _scaled(*, simplex: bool) -> Callable[[], SearchStrategy[Scaled]]:
     """Return the function that makes rewards, signed or in the simplex, with their β and share."""
 
@@ -153,6 +183,7 @@ CLAIMS = (
         printed_scaling,
         "false as stated",
         counterexample=lambda: Scaled(two_states(), exact([1, 3]) / 2, Fraction(2), Fraction(1, 2)),
+        problem=_scaled_in_vain,
     ),
     Claim(
         "beta-scaling-repaired",
@@ -170,6 +201,7 @@ CLAIMS = (
         identifiable,
         "false as stated",
         counterexample=lambda: Scaled(two_states(), exact([1, 0]), Fraction(1), Fraction(1, 2)),
+        problem=_one_policy,
     ),
     Claim(
         "beta-identifiable-repaired",

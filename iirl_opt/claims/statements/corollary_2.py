@@ -36,6 +36,8 @@ from iirl_opt.claims.ideal_environment import (
     trials,
 )
 from iirl_opt.claims.instances import POSITIVE
+from iirl_opt.claims.problems import showing
+from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -68,6 +70,28 @@ def verified(at: IdealTest) -> Outcome:
     return Outcome(
         same == true,
         f"r ∈ Aff(r*): {true}; answer {actions_in_words(answer)}: {set_in_words(same)}",
+    )
+
+
+def _left_by_answer(at: IdealTest) -> Any:
+    """Return what the answer says of the hypothesis, and of how many dimensions rewards are left.
+
+    Aff(r) has two, one of a constant.
+    """
+    kernel = ideal_kernel(at.hypothesis, at.n_actions)
+    same, answer = explained_by_answer(at)
+    game = TwoAgentMDP(kernel[:, None], at.discount)
+    size = 1 if is_constant(at.hypothesis) else 2
+    return showing(
+        game,
+        at.truth,
+        observations=[(exact(np.ones((len(kernel), 1), int)), stochastic(answer, at.n_actions))],
+        question={"family": "affine_equivalence", "hypothesis": at.hypothesis},
+        expect={
+            "explains": 1,
+            "equivalent": float(in_affine_class(at.hypothesis, at.truth, strict=True)),
+            "dimension": size if same else ("at_least", size + 1),
+        },
     )
 
 
@@ -173,6 +197,7 @@ CLAIMS = (
         counterexample=lambda: replace(
             spoiled(), truth=exact([0, 0, 0]), ties=(False, False, False)
         ),
+        problem=_left_by_answer,
     ),
     Claim(
         "corollary-2-constant",
@@ -184,6 +209,7 @@ CLAIMS = (
         counterexample=lambda: replace(
             spoiled(), hypothesis=exact([0, 0]), truth=exact([0, 1]), ties=(False, False)
         ),
+        problem=_left_by_answer,
     ),
     Claim(
         "corollary-2-rejects",

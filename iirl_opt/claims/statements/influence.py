@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from iirl_opt.claims.arithmetic import (
+    Exact,
     affine_class_holds,
     constraint_rows,
     exact,
@@ -23,6 +24,7 @@ from iirl_opt.claims.arithmetic import (
 )
 from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, Exchange, case, cases, generic_cases
+from iirl_opt.claims.problems import showing
 from iirl_opt.claims.responses import case_problem
 from iirl_opt.claims.statements.theorem_1 import unconstrained
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
-__all__ = ["CLAIMS", "same_answer"]
+__all__ = ["CLAIMS", "all_answers", "same_answer"]
 
 
 def leader_without_influence(at: Case) -> Outcome:
@@ -82,6 +84,24 @@ def deterministic_suffice(at: Case) -> Outcome:
         answer = optimal_policies(problem, at.reward, at.discount)[0]
         rows.append(constraint_rows(problem, stochastic(answer, n_b), at.discount))
     return Outcome(affine_class_holds(np.vstack(rows), at.reward), f"{n_a**n_states} commitments")
+
+
+def all_answers(at: Case) -> list[tuple[Exact, Exact]]:
+    """Return every deterministic commitment with the first of the optimal answers to it."""
+    n_states, n_a, n_b = at.game.shape
+    seen = []
+    for choices in policies_of(n_states, n_a):
+        answer = optimal_policies(case_problem(at, choices), at.reward, at.discount)[0]
+        seen.append((stochastic(choices, n_a), stochastic(answer, n_b)))
+    return seen
+
+
+def _more_is_left(at: Case) -> Any:
+    """Return of how many dimensions the rewards are that all answers leave; Aff(r) has two."""
+    question = {"family": "feasible_rewards", "ask": "dimension"}
+    expect = {"dimension": ("at_least", 3)}
+    seen = all_answers(at)
+    return showing(at.game, at.reward, question=question, observations=seen, expect=expect)
 
 
 def same_answer(reward: Sequence[Any] = (0, 1, "19/20")) -> Case:
@@ -179,5 +199,6 @@ CLAIMS = (
         deterministic_suffice,
         "false as stated",
         counterexample=same_answer,
+        problem=_more_is_left,
     ),
 )

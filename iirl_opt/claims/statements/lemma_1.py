@@ -13,6 +13,7 @@ import numpy as np
 from iirl_opt.claims.arithmetic import Exact, exact, in_affine_class
 from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, answered_cases, case, cases, fractions, vectors_of
+from iirl_opt.claims.problems import showing
 from iirl_opt.claims.responses import STAY_OR_SWAP, is_feasible
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -38,6 +39,12 @@ def indistinguishable(at: Case) -> Outcome:
         if is_feasible(at, l1 * at.reward + l2) != own:
             return Outcome(False, f"r and {l1}·r + {l2}: one is feasible, the other is not")
     return Outcome(True)
+
+
+def _told_apart(at: Case) -> Any:
+    """Return whether the answer admits r; it admits every 0·r + λ2, which is constant."""
+    admitted = float(is_feasible(at, at.reward))
+    return showing(at.game, at.reward, observations=at.seen, expect={"contains": admitted})
 
 
 def constants_feasible(at: Case) -> Outcome:
@@ -157,6 +164,7 @@ CLAIMS = (
         indistinguishable,
         "false as stated",
         counterexample=lambda: _swapped((0, 0)),
+        problem=_told_apart,
     ),
     Claim(
         "lemma-1-repaired",

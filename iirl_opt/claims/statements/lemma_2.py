@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iirl_opt.claims.arithmetic import Exact, exact, policies_of
+from iirl_opt.claims.arithmetic import Choices, Exact, exact, policies_of, stochastic
 from iirl_opt.claims.claim import Claim, Outcome
 from iirl_opt.claims.instances import POSITIVE, Case, case, cases
+from iirl_opt.claims.problems import showing
 from iirl_opt.claims.responses import joint_optima, responses, split, values
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -37,8 +38,11 @@ def lemma_2(at: Case, *, any_response: bool = False) -> Outcome:
     return Outcome(True, f"{pairs} pairs of a joint optimum and a response")
 
 
-def _from_start(at: Case) -> list[tuple[Exact, Exact]]:
-    """Return the values of every joint policy that is optimal from the start, and of an answer."""
+def _from_start(at: Case) -> list[tuple[Choices, Exact, Exact]]:
+    """Return every joint policy that is optimal from the start: the leader's part and its values.
+
+    And the values of an answer to that part.
+    """
     n_states, n_a, n_b = at.game.shape
     start = _start(at)
     every = {
@@ -51,7 +55,7 @@ def _from_start(at: Case) -> list[tuple[Exact, Exact]]:
         if start @ own == best:
             pi1, _ = split(at, joint)
             response = responses(at, pi1, at.reward)[0]
-            found.append((own, values(at, pi1, response, at.reward)))
+            found.append((pi1, own, values(at, pi1, response, at.reward)))
     return found
 
 
@@ -61,7 +65,7 @@ def _start(at: Case) -> Exact:
 
 def lemma_2_from_start(at: Case) -> Outcome:
     """Decide the same for joint policies that are optimal from the start only, in all states."""
-    different = sum(bool((mine != theirs).any()) for mine, theirs in _from_start(at))
+    different = sum(bool((mine != theirs).any()) for _, mine, theirs in _from_start(at))
     return Outcome(different == 0, f"{different} policies have other values than the response")
 
 
@@ -73,8 +77,21 @@ def lemma_2_start_value(at: Case, *, elsewhere: bool = False) -> Outcome:
     weights, found = _start(at), _from_start(at)
     if elsewhere:
         weights = 0 * weights + 1
-    agree = all(weights @ mine == weights @ theirs for mine, theirs in found)
+    agree = all(weights @ mine == weights @ theirs for _, mine, theirs in found)
     return Outcome(agree, f"{len(found)} policies are optimal from the start")
+
+
+def _other_values(at: Case) -> Any:
+    """Return what the response to a policy that is optimal from the start earns in every state.
+
+    The first such policy that has other values.
+    """
+    differ = (found for found in _from_start(at) if (found[1] != found[2]).any())
+    pi1, _, theirs = next(differ)
+    leader = stochastic(pi1, at.game.n_leader_actions)
+    question = {"family": "commitment", "ask": "evaluate", "leader": leader}
+    expect = {"value": ("values", theirs)}
+    return showing(at.game, at.reward, question=question, expect=expect)
 
 
 def _small() -> SearchStrategy[Case]:
@@ -125,6 +142,7 @@ CLAIMS = (
         lemma_2_from_start,
         "false as stated",
         counterexample=_partial_start,
+        problem=_other_values,
     ),
     Claim(
         "lemma-2-start-value",

@@ -6,10 +6,10 @@ draws it, and decided in Fractions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from iirl_opt.claims.arithmetic import Exact, exact, stochastic
 from iirl_opt.claims.branching import branching_kernel, earned, halves
 from iirl_opt.claims.claim import Claim, Outcome
 from iirl_opt.claims.instances import POSITIVE, Case
+from iirl_opt.claims.problems import showing
+from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
@@ -110,6 +112,33 @@ def deterministic_is_best(at: GreedyGame) -> Outcome:
     return Outcome(bool(pure >= mixed), f"a stochastic one earns {float(mixed / pure - 1):+.2%}")
 
 
+def evaluated(at: GreedyGame, share: Fraction, expect: Mapping[str, Any], **ties: Any) -> Any:
+    """Return what the commitment earns that plays a1 with some probability everywhere."""
+    case = lemma_3_case(at)
+    leader = np.array([[float(share), float(1 - share)]] * case.game.n_states)
+    question = {"family": "commitment", "ask": "evaluate", "leader": leader}
+    follower = EpsilonGreedyFollower(float(at.epsilon), **ties)
+    return showing(case.game, case.reward, question=question, follower=follower, expect=expect)
+
+
+def _beyond_all_attained(at: GreedyGame) -> Any:
+    """Return what is earned just short of p = 1/2: more than from there on."""
+    case, answer = lemma_3_case(at), greedy(at.epsilon, last=True)
+    share = Fraction(1, 2) - Fraction(1, 2**20)
+    near, middle, one = (earned(case, p, answer)[0] for p in (share, Fraction(1, 2), Fraction(1)))
+    between = float((near + max(middle, one)) / 2)
+    return evaluated(at, share, {"value[0]": ("at_least", between)}, ties="last")
+
+
+def _mixing_earns_more(at: GreedyGame) -> Any:
+    """Return what a stochastic commitment earns: more than every deterministic one."""
+    case, answer = lemma_3_case(at), greedy(at.epsilon)
+    share = Fraction(1, 2) - Fraction(1, 2**20)
+    mixed, *pure = (earned(case, p, answer)[0] for p in (share, Fraction(0), Fraction(1)))
+    between = float(mixed + max(pure)) / 2
+    return evaluated(at, share, {"value[0]": ("at_least", between)})
+
+
 def mixing_gains(at: GreedyGame, *, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: in Lemma 3's game the supremum is 1 + εδ/4 times the best deterministic value.
 
@@ -189,6 +218,7 @@ CLAIMS = (
         maximum_exists,
         "false as stated",
         counterexample=audited,
+        problem=_beyond_all_attained,
     ),
     Claim(
         "deterministic-greedy",
@@ -198,6 +228,7 @@ CLAIMS = (
         deterministic_is_best,
         "false as stated",
         counterexample=audited,
+        problem=_mixing_earns_more,
     ),
     Claim(
         "deterministic-greedy-gain",

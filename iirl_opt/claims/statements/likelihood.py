@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from iirl_opt.claims.arithmetic import Exact, action_values, discount_of, exact, kernel_of, leave
 from iirl_opt.claims.claim import Claim, Outcome
+from iirl_opt.claims.problems import nearest
 from iirl_opt.claims.responses import STAY_OR_SWAP
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -95,6 +96,18 @@ def log_softmax(at: Observed, *, normalised: bool = True) -> Outcome:
     return Outcome(True)
 
 
+def _posterior(at: Observed) -> Any:
+    """Return what the steps say of reward and β."""
+    why = "files ask for the posterior, and not how likely the steps are"
+    return nearest(
+        why,
+        at.game,
+        trajectories=[at.trajectory],
+        follower={"model": "boltzmann", "beta": "unknown"},
+        question={"family": "bayesian", "proposals": 1000},
+    )
+
+
 def _observed() -> SearchStrategy[Observed]:
     from hypothesis import strategies as st
 
@@ -142,6 +155,7 @@ CLAIMS = (
         second_line,
         "false as stated",
         counterexample=_stayed,
+        problem=_posterior,
     ),
     Claim(
         "likelihood-repaired",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from iirl_opt.claims.arithmetic import (
 )
 from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import Case, case, generic_case, generic_cases
+from iirl_opt.claims.problems import showing
 from iirl_opt.claims.responses import case_problem, joint_optima, responses, split, values
-from iirl_opt.claims.statements.influence import same_answer
+from iirl_opt.claims.statements.influence import all_answers, same_answer
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
@@ -209,6 +210,14 @@ def last_step(at: Case) -> Outcome:
     return Outcome(every <= best, shown)
 
 
+def _constants_left(at: Case) -> Any:
+    """Return whether all answers together admit a constant reward, for which all is optimal."""
+    constant = [1] * at.game.n_states
+    question = {"family": "feasible_rewards", "ask": "contains", "target": constant}
+    expect, seen = {"contains": 1}, all_answers(at)
+    return showing(at.game, at.reward, question=question, observations=seen, expect=expect)
+
+
 def exploration(at: Explored, *, explore: int = 20) -> Outcome:
     """Decide: where Algorithm 1 plays badly for ever, it does not after exploring."""
     late = [
@@ -318,6 +327,7 @@ CLAIMS = (
         last_step,
         "false as stated",
         counterexample=same_answer,
+        problem=_constants_left,
     ),
     Claim(
         "proposition-1",

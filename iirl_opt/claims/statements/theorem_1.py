@@ -35,6 +35,7 @@ from iirl_opt.claims.instances import (
     generic_cases,
     near_ties,
 )
+from iirl_opt.claims.problems import nearest
 from iirl_opt.claims.responses import STAY_OR_SWAP, is_feasible
 from iirl_opt.game.mdp import TwoAgentMDP
 
@@ -150,6 +151,12 @@ def _undecided() -> Case:
     """Return two states whose response mixes, so that every action's inequality is needed."""
     at = case([[[[0, 1], [1, 0]]], [[[1, 0], [1, 0]]]], "1/2", (1, 0), (0, 0))
     return replace(at, episodes=(Exchange(at.episodes[0].pi1, exact([[1, 1]] * 2) / 2),))
+
+
+def _rows_needed(at: Case) -> Any:
+    """Return what the response says of the reward, all of whose rows are needed."""
+    why = "files count the rows of an answer, and do not say which of them follow from others"
+    return nearest(why, at.game, at.reward, observations=at.seen)
 
 
 def _constant_answers() -> SearchStrategy[Case]:
@@ -306,6 +313,7 @@ CLAIMS = (
         "needs a condition",
         outside=lambda: cases(episodes=1, min_states=2, min_follower_actions=2, discounts=POSITIVE),
         counterexample=_undecided,
+        problem=_rows_needed,
     ),
     Claim(
         "constraint-count-repaired",

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from iirl_opt.claims.arithmetic import Exact, exact, policies_of, policy_values,
 from iirl_opt.claims.branching import branching_kernel, earned, halves
 from iirl_opt.claims.claim import Claim, Outcome, untried
 from iirl_opt.claims.instances import POSITIVE, Case, cases, generic_cases
+from iirl_opt.claims.problems import nearest
 from iirl_opt.game.mdp import TwoAgentMDP
 
 if TYPE_CHECKING:
@@ -130,6 +131,31 @@ def somewhere_increasing(at: ProportionalGame, *, factor: Fraction = Fraction(1)
     tried = (at.y * Fraction(2) ** k for k in range(-10, 61, 10))
     found = next((x for x in tried if _reversed_at(at, x)), None)
     return Outcome(found is None, f"f(y) = f(0); a reversal at x = {found}")
+
+
+def _without_follower(at: ProportionalGame) -> Any:
+    """Return the best joint play of the game, of which the follower is not asked."""
+    why = (
+        "the follower has no answer where f is zero for every action"
+        if _undefined(at)
+        else f"files have no name for f, {at.weight}"
+    )
+    case = theorem_3_case(_enough(at) or 3 * at.y, at.y, at.discount)
+    return nearest(why, case.game, case.reward, question="occupancy")
+
+
+def _reversal(at: ProportionalGame) -> Any:
+    """Return whether a commitment is best everywhere against π2 ∝ exp Q; the limit is of f."""
+    from iirl_opt.follower import ProportionalFollower
+
+    case = theorem_3_case(_enough(at) or 3 * at.y, at.y, at.discount)
+    return nearest(
+        "the limit is one of f, and of no game",
+        case.game,
+        case.reward,
+        question={"family": "commitment", "ask": "dominance"},
+        follower=ProportionalFollower(np.exp),
+    )
 
 
 def threshold(at: ProportionalGame, *, factor: Fraction = Fraction(1)) -> Outcome:
@@ -261,6 +287,7 @@ CLAIMS = (
         "needs a condition",
         outside=_outside_theorem_3,
         counterexample=lambda: ProportionalGame(IDENTITY, halves(1)),
+        problem=_without_follower,
     ),
     Claim(
         "theorem-3-limit",
@@ -270,6 +297,7 @@ CLAIMS = (
         theorem_3_limit,
         "false as stated",
         counterexample=lambda: ProportionalGame(EXPONENTIAL, halves(1)),
+        problem=_reversal,
     ),
     Claim(
         "theorem-3-limit-repaired",
@@ -287,6 +315,7 @@ CLAIMS = (
         only_strictly_increasing,
         "false as stated",
         counterexample=lambda: ProportionalGame(STEP, halves(1)),
+        problem=_without_follower,
     ),
     Claim(
         "theorem-3-repaired",
