@@ -26,7 +26,7 @@ from iirl_opt.rewards import cut_search, sets
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.feasible import FeasibleRewards
-from iirl_opt.solver import Clarabel, HiGHS, live
+from iirl_opt.solver import Clarabel, HiGHS, LiveProgram, engine
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -287,7 +287,7 @@ def test_no_round_is_solved_from_scratch(seed, monkeypatch):
     feasible, rng = seen(seed, episodes=(6, 7), mazes=True)
     objective = rng.uniform(-1, 1, feasible.game.n_states)
     expected = feasible.maximise(objective, method="lifted").value
-    monkeypatch.setattr(live, "settle", None)
+    monkeypatch.setattr(engine, "settle", None)
     monkeypatch.setattr(FeasibleRewards, "_program", None)
     found = feasible.maximise(objective, method="cuts")
     assert found.value == pytest.approx(expected, rel=1e-8)
@@ -297,7 +297,7 @@ def test_no_round_is_solved_from_scratch(seed, monkeypatch):
 def test_a_last_round_that_is_off_is_none_and_the_lifted_program_answers(part, monkeypatch):
     feasible, rng = seen(5, states=(6, 7), discounts=(0.9,))
     objective = rng.uniform(-1, 1, feasible.game.n_states)
-    advance = live.LiveProgram.advance
+    advance = LiveProgram.advance
 
     def off(program):
         after = advance(program)
@@ -305,7 +305,7 @@ def test_a_last_round_that_is_off_is_none_and_the_lifted_program_answers(part, m
         return after._replace(**{part: values + 1e-5 * np.abs(values).max()})
 
     expected = feasible.maximise(objective, method="lifted")
-    monkeypatch.setattr(live.LiveProgram, "advance", off)
+    monkeypatch.setattr(LiveProgram, "advance", off)
     found = feasible.maximise(objective, method="cuts")
     assert np.array_equal(found.reward, expected.reward)
     assert found.solved.said == "kOptimal"
