@@ -7,6 +7,7 @@ caller reads facts instead of parsing text. `IIRLError` catches all of them; `Va
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -39,6 +40,9 @@ __all__ = [
     "Unbounded",
     "UnknownLabel",
 ]
+
+
+_LONG = re.compile(r"\S{400,}")
 
 
 @dataclass(eq=False)
@@ -132,7 +136,9 @@ class FileProblem(IIRLError, ValueError):
 
     def __str__(self) -> str:
         place = ":".join(str(p) for p in (self.path, self.line, self.column) if p is not None)
-        return f"{place}: {self.key}: {self.problem}" if self.key else f"{place}: {self.problem}"
+        # A word of the file may be as long as the file.
+        said = _LONG.sub(lambda word: f"{word[0][:80]}…{word[0][-20:]}", self.problem)
+        return f"{place}: {self.key}: {said}" if self.key else f"{place}: {said}"
 
 
 @dataclass(eq=False)

@@ -155,3 +155,10 @@ def test_the_rest_says_what_to_do():
     assert "the kernel has no exact numbers: give" in str(NotExact("the kernel"))
     assert "10 objectives" in str(OnlyConstantRewards(10, 1e-12))
     assert "at most 1e-12" in str(OnlyConstantRewards(10, 1e-12))
+
+
+def test_a_word_as_long_as_its_file_does_not_fill_the_message():
+    said = str(errors.FileProblem(Path("f"), f"found '{'1' * 10**6}' here", line=3))
+    assert said.startswith("f:3: found '111")
+    assert said.endswith("1' here")
+    assert len(said) < 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -131,7 +132,9 @@ def _from_source(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
     gamma = asked.discount
     given = {} if gamma is None else {"discount": gamma}
     if table.file is not None:
-        inside = (path.parent / table.file).resolve()
+        if "\0" in table.file:
+            raise FileProblem(path, f"{table.file!r} is no path", key="game.file")
+        inside = Path(os.path.realpath(path.parent / table.file))
         if not inside.is_relative_to(path.parent.resolve()):
             raise FileProblem(path, f"{table.file!r} leaves the model's folder", key="game.file")
         if not inside.is_file():

@@ -82,6 +82,7 @@ def test_a_model_file_takes_its_game_from_any_kind_of_file(several: Path) -> Non
         ('grid = { rows = ["S1"] }\ndiscount = 0.5\nconstants = { K = 2 }', "", "beside grid"),
         ('file = "model.toml"', "", "is a model file, which iirl_opt.read_model reads"),
         ('file = "no.npz"', "", "'no.npz' is no file here"),
+        ('file = "a\\u0000.npz"', "", "game.file: .* is no path"),
     ],
 )
 def test_keys_beside_a_file_have_a_meaning_or_are_refused(

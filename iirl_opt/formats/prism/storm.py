@@ -18,13 +18,15 @@ from typing import Any
 
 from iirl_opt.checks import MAPPING, PATH, TEXT, checked, each, has, refuse, whole
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, MissingExtra, UnknownLabel
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction
+from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.prism.choices import AGENT, DEADLOCKS, UNAVAILABLE, ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.drn import REFUSED, parse_drn
 from iirl_opt.formats.prism.lines import read_lines
 
 __all__ = ["from_stormpy", "read_prism"]
+
+_LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
 
 MODEL = has("is_sparse_model", "nr_states", "transition_matrix", what="a sparse model of stormpy's")
 
@@ -81,6 +83,10 @@ def read_prism(
     """
     stormpy, path = _stormpy(), Path(path)
     lines = read_lines(path)  # what cannot be opened says so itself
+    for number, line in enumerate(lines, start=1):
+        if _LONG_NUMBER.search(line):  # Storm's reader would take hours
+            allowed = f"numbers of up to {DIGITS} digits"
+            raise FileProblem(path, f"found a longer number; allowed {allowed}", line=number)
     with _quiet(stormpy), _complaints(path):
         jani = path.suffix.lower() == ".jani"
         if jani:

@@ -299,3 +299,12 @@ def test_deadlocks_of_a_program_are_named_or_absorb():
     assert read_prism(path, 0.5, deadlocks="absorb").labels["deadlock"].sum() == 1
     with pytest.raises(FileNotFoundError):
         read_prism("nowhere.nm", 0.5)
+
+
+@pytest.mark.parametrize("suffix", [".jani", ".nm"])
+def test_a_number_that_storm_would_read_for_hours_is_refused(tmp_path, suffix):
+    path = tmp_path / f"long{suffix}"
+    path.write_text("\n" + "1" * 5000)
+    with pytest.raises(FileProblem, match="numbers of up to 4000 digits") as caught:
+        read_prism(path, "9/10")
+    assert caught.value.line == 2
