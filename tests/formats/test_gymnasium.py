@@ -8,11 +8,14 @@ from types import SimpleNamespace
 import gymnasium
 import numpy as np
 import pytest
+from depth import share
 from gymnasium.utils.env_checker import check_env
+from hypothesis import given, strategies as st
 
 import iirl_opt as iirl
 from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidPolicy, MissingExtra, UnknownLabel
 from iirl_opt.formats import Doors, Setting, StartChoice, TableChoice, from_gymnasium, to_gymnasium
+from iirl_opt.testing import games, policies, rewards
 
 pytestmark = pytest.mark.oracle
 
@@ -338,25 +341,25 @@ def test_gymnasium_finds_nothing_wrong_with_the_environment(given):
     check_env(to_gymnasium(GAME, REWARD, **given), skip_render_check=True)
 
 
-@pytest.mark.parametrize("reward", [REWARD, WIDER])
 @pytest.mark.parametrize("side", ["follower", "leader"])
-def test_the_table_gives_the_game_back(side, reward):
-    given = {"leader": PI1} if side == "follower" else {"follower": PI2}
-    back = from_gymnasium(to_gymnasium(GAME, reward, side=side, **given), GAME.discount, agent=side)
-    mixed = (
-        np.einsum("sa,sabt->sbt", PI1, GAME.kernel)[:, None]
-        if side == "follower"
-        else np.einsum("sb,sabt->sat", PI2, GAME.kernel)[:, :, None]
-    )
-    whole = np.broadcast_to(reward.reshape(5, *reward.shape[1:] or (1, 1)), GAME.shape)
-    means = (
-        np.einsum("sa,sab->sb", PI1, whole)[:, None]
-        if side == "follower"
-        else np.einsum("sb,sab->sa", PI2, whole)[:, :, None]
-    )
+@share(0.6)
+@given(data=st.data())
+def test_the_table_gives_the_game_back(side, data):
+    game = data.draw(games())
+    reward = data.draw(rewards(game, shape=data.draw(st.sampled_from(["state", "joint"]))))
+    other = "leader" if side == "follower" else "follower"
+    policy = data.draw(policies(game, agent=other))
+    env = to_gymnasium(game, reward, side=side, **{other: policy})
+    back = from_gymnasium(env, game.exact_discount, agent=side)
+    # Summed over the other agent's actions.
+    axis, index = (1, "sa,sabt->sbt") if other == "leader" else (2, "sb,sabt->sat")
+    whole = np.broadcast_to(reward if reward.ndim == 3 else reward[:, None, None], game.shape)
+    mixed = np.expand_dims(np.einsum(index, policy, game.kernel), axis)
+    means = np.expand_dims(np.einsum(index.replace("t", ""), policy, whole), axis)
     np.testing.assert_allclose(back.game.kernel, mixed, atol=1e-14)
-    np.testing.assert_allclose(back.reward(), means, atol=1e-14)
-    np.testing.assert_array_equal(back.game.start, GAME.start)
+    np.testing.assert_allclose(back.reward(), means, atol=1e-12)
+    np.testing.assert_array_equal(back.game.start, game.start)
+    assert back.game.n_states == game.n_states
 
 
 @pytest.mark.parametrize(("name", "made_with"), [*LAKES, ("CliffWalking-v1", {})])

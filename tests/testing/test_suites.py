@@ -198,10 +198,11 @@ DOMAINS = [
     (Domain(lambda r: [r >= 0]), {}, "a reward that is best in a given direction\n  Unbounded"),
     (Domain(lambda r: [r >= 1, cp.sum(r) == 1]), {}, "Infeasible"),
     (Domain(lambda r: [r == 1]), {}, "it has a reward that is no constant"),
-    (Domain(lambda r: [r[0] <= 1, r[1] <= 1, r[0] >= 0, r[1] >= 0]), {}, "Unbounded"),
-    (Domain(lambda r: [r <= 1, r >= -1, r[0] == 0.5]), {"every_class": True}, "affine image"),
+    (Domain(lambda r: [r[0] <= 1, r[0] >= 0]), {}, "Unbounded"),
+    (Domain(lambda r: [*box(r), r[0] <= r[-1]]), {"every_class": True}, "affine image"),
     (Domain(lambda r: [r @ np.ones(3) <= 1]), {}, "a list of constraints on r, of shape"),
-    (Domain(lambda r: None), {}, "breaks a promise"),
+    (Domain(lambda r: None), {}, "a list of constraints on r, of shape .*\n  TypeError"),
+    (Domain(lambda r: [r <= 1 if r.variables() else 1 / 0]), {}, "as numbers\n  ZeroDivision"),
 ]
 
 
@@ -256,6 +257,10 @@ class Choice:
             reward = reward * (1 + np.random.default_rng().random())
         elif self.how == "elsewhere":
             reward = 5 + reward
+        elif self.how == "array" and feasible.game.n_states > 2:
+            return reward
+        elif self.how == "raises" and feasible.game.n_states > 2:
+            raise KeyError(self.how)
         elif self.how == "writes" and feasible.observations:
             played = feasible.observations[0].pi1
             played.flags.writeable = True
@@ -278,10 +283,12 @@ class Stubborn(Choice):
         (Choice("constant"), "no constant"),
         (Choice("wide"), r"its reward is a finite array of shape \(2,\)"),
         (Choice("nan"), "its reward is a finite array"),
-        (Choice("global"), "the same question gets the same answer"),
-        (Choice("fresh"), "the same question gets the same answer"),
+        (Choice("global"), r"at first: .*\n  then: "),
+        (Choice("fresh"), r"at first: .*\n  then: "),
         (Choice("writes"), "its reward explains what was seen\n  InvalidPolicy"),
         (Stubborn("no"), "it takes a solver"),
+        (Choice("array"), r"`choose` answers with a `Chosen`, or None\n  it answers array"),
+        (Choice("raises"), r"`choose` answers with a `Chosen`, or None\n  KeyError"),
     ],
 )
 def test_a_broken_choice_is_told_what_it_breaks(choice, broken):

@@ -17,7 +17,7 @@ from iirl_opt.rewards.domains import DOMAIN, RewardDomain
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver.records import HiGHS
 from iirl_opt.testing.conformance.domains import violations_of
-from iirl_opt.testing.conformance.promises import Promises, agree, flags, suite_settings
+from iirl_opt.testing.conformance.promises import Promises, agree, flags, require, suite_settings
 from iirl_opt.testing.distributions import given, st
 from iirl_opt.testing.models import games as any_games
 from iirl_opt.testing.partners import observations
@@ -136,7 +136,10 @@ class _ChoiceSuite:
         for _ in range(data.draw(st.integers(0, 2), label="episodes")):
             feasible = feasible.add(data.draw(observations(game, reward=truth)))
         before = [np.concatenate([o.pi1, o.pi2], axis=1) for o in feasible.observations]
-        found = self._ask(feasible)
+        with self.promises.keeps("`choose` answers with a `Chosen`, or None"):
+            found = self._ask(feasible)
+            fits = found is None or hasattr(found, "reward")
+            require(fits, f"it answers {found!r}")
         self._is_a_reward(feasible, found)
         self._is_a_function(feasible, found, data)
         with self.promises.keeps("it leaves the set as it is"):

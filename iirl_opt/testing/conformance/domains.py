@@ -156,7 +156,8 @@ class _DomainSuite:
         r, half = cp.Variable(reward.shape, name="r"), cp.Variable(reward.shape, name="half")
         r.value, half.value = reward, reward / 2
         written = {"r": r, "half r + half r": half + half, "2 r/2": 2 * half}
-        first = violations_of(self.domain, reward)
+        with self.promises.keeps("a reward may be given as numbers"):
+            first = violations_of(self.domain, reward)
         for how, expression in written.items():
             with self.promises.keeps("the same set however the reward is written"):
                 agree(first, violations_of(self.domain, expression), ("as numbers", how), NEAR)
