@@ -254,6 +254,9 @@ class OccupancyMeasure(MeasuredPlay):
         given = multipliers_of(answer)
         bounds: Array | None = None
         if isinstance(answer, OccupancySolution):
+            if answer.measure.shape != self.game.shape:
+                found = f"has a measure of shape {answer.measure.shape}"
+                raise InvalidArgument("answer", found, f"{self.game.shape}", answer)
             given, side = {"flow": answer.state_prices}, answer.side
             bounds = flow_matrix(self.game) @ answer.state_prices - answer.reward
             bounds = bounds + np.transpose(side.rows) @ np.asarray(side.prices)
@@ -337,8 +340,10 @@ class OccupancyMeasure(MeasuredPlay):
             if found.status is Status.OPTIMAL:
                 return found
         equations = sum(c.size for c in subject_to if isinstance(c, Equality | Zero))
-        if equations > self.game.n_states:
-            # What they leave (a held leader's program, say) is far from the best joint policy.
+        clash = self.variable.name() in (getattr(c, "label", None) for c in subject_to)
+        if equations > self.game.n_states or clash:
+            # What they leave (a held leader's program, say) is far from the best joint policy; or
+            # a basis could not tell a row from the variable by its name.
             return solve(problem, solver)
         return solve(problem, solver, basis=self.basis(near_choices(self.game, reward)))
 

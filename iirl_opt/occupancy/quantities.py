@@ -216,19 +216,27 @@ def budget(
             key: str(key) if name is None else f"{TEXT('name', name)}[{key}]" for key in expected
         }
         return [
-            _row(EXPRESSION(f"expected[{key!r}]", e), limits[key], f"limit[{key!r}]", labels[key])
+            row
             for key, e in expected.items()
+            for row in _rows(
+                EXPRESSION(f"expected[{key!r}]", e), limits[key], f"[{key!r}]", labels[key]
+            )
         ]
-    e, label = EXPRESSION("expected", expected), TEXT("name", name)
+    rows = _rows(EXPRESSION("expected", expected), limit, "", TEXT("name", name))
+    return rows if expected.ndim else rows[0]
+
+
+def _rows(e: cp.Expression, limit: Any, at: str, label: str) -> list[cp.Constraint]:
+    """Return the rows of one budget, scalar or vector; `at` is its place among several."""
     if not e.ndim:
-        return _row(e, limit, "limit", label)
+        return [_row(e, limit, f"limit{at}", label)]
     if e.ndim > 1:
-        raise InvalidArgument("expected", f"has shape {e.shape}", "a scalar or a vector (k,)", e)
-    given = limit if isinstance(limit, cp.Expression) else read_floats("limit", limit)
+        raise InvalidArgument(f"expected{at}", f"has shape {e.shape}", "() or (k,)", e)
+    given = limit if isinstance(limit, cp.Expression) else read_floats(f"limit{at}", limit)
     if given.shape not in ((), e.shape):
-        raise InvalidArgument("limit", f"has shape {given.shape}", f"() or {e.shape}", limit)
+        raise InvalidArgument(f"limit{at}", f"has shape {given.shape}", f"() or {e.shape}", limit)
     each = [given[i] if given.ndim else given for i in range(e.size)]
-    return [_row(e[i], at, f"limit[{i}]", f"{label}[{i}]") for i, at in enumerate(each)]
+    return [_row(e[i], x, f"limit{at}[{i}]", f"{label}[{i}]") for i, x in enumerate(each)]
 
 
 def _row(expected: cp.Expression, limit: Any, place: str, label: str) -> cp.Constraint:
@@ -265,5 +273,6 @@ def _flat_expression(game: TwoAgentMDP, quantity: cp.Expression, name: str) -> c
     if quantity.shape not in shapes:
         allowed = " or ".join(map(str, shapes))
         raise InvalidReward(name, f"has shape {quantity.shape}", allowed, quantity.shape)
-    without_variables(name, quantity)
+    if without_variables(name, quantity).is_complex():
+        raise refuse(name, quantity, "real numbers or parameters", InvalidReward)
     return quantity if quantity.ndim == 1 else cp.vec(quantity, order="C")

@@ -250,12 +250,13 @@ class Episodes:
         pairs: list[tuple[ObservedRow, float]] = []
         parts = [(t, of_response(given, t, e, rows)) for t, e, rows in self._rows(joint)]
         parts += [(t, of_pool(given, t, pool, joint=joint)) for t, pool in self._pools()]
-        if parts and not any(label.partition("[")[0] in LABELS for label in given):
-            found = ", ".join(given) or "nothing"
-            raise InvalidArgument("answer", f"holds {found}", "rows of these episodes", answer)
         for t, (s, b, numbers) in ((t, each) for t, found in parts for each in found):
             rows = zip(s.tolist(), b.tolist(), numbers.tolist(), strict=True)
             pairs += [(ObservedRow(t, states[i], actions[j]), y) for i, j, y in rows]
+        own = any(label.partition("[")[0] in LABELS for label in given)
+        if parts and not (pairs or (own and not self._has_gaps(joint))):
+            found = ", ".join(given) or "nothing"
+            raise InvalidArgument("answer", f"holds {found}", "rows of these episodes", answer)
         return by_size(pairs)
 
     @checked(joint=FLAG)
@@ -372,6 +373,13 @@ class Episodes:
             first, episode = members[0]
             counts = np.array([e.played for _, e in members]).sum(axis=0, dtype=np.int64)
             yield first, PartialResponse(episode.environment, counts)
+
+    def _has_gaps(self, joint: bool) -> bool:
+        """Return whether any row bounds a gap: there is none where nothing depends on actions."""
+        whole = any(part.at.size for _, _, parts in self._rows(joint) for part in parts)
+        return whole or any(
+            at.size for _, pool in self._pools() for at in pool.places(joint=joint)[:2]
+        )
 
     def _rows(self, joint: bool) -> Iterator[tuple[int, WholeResponse, tuple[GapRows, GapRows]]]:
         for t, episode in self._distinct():

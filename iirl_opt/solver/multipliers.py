@@ -41,6 +41,8 @@ def multipliers_of(answer: Any) -> Mapping[str, ArrayLike]:
         return answer
     solved = answer if isinstance(answer, Solved) else getattr(answer, "solved", None)
     allowed = "a Solved, a record or an error that holds one, or multipliers by constraint"
+    if solved is None and hasattr(answer, "solved"):
+        raise InvalidArgument("answer", "was found without a solver", allowed, answer)
     if not isinstance(solved, Solved):
         raise InvalidArgument("answer", f"is {type(answer).__name__}", allowed, answer)
     found = solved.duals or solved.farkas

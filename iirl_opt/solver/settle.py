@@ -190,6 +190,10 @@ class _Inquiry:
             if not answer.final:
                 answer = self.once(unit, PLAIN, None if basis else start)
                 said.add(answer.said)
+            if basis and not answer.final and said == {"kUnknown"}:
+                # From a basis HiGHS does not presolve, which is what finds some rows contradictory.
+                answer = self.once(unit, {})
+                said.add(answer.said)
             answer = answer if answer.final else self.proved(unit, said) or answer
             if answer.final:
                 break

@@ -133,3 +133,15 @@ def test_the_program_shows_cvxpys_own_objects_by_name():
     assert model.problem().variables() == [model.measure.variable]
     plan = model.solve()
     assert float(model.objective.value) == pytest.approx(model.weights @ plan.values)
+
+
+def test_a_state_without_an_admissible_distribution_is_named_by_a_ray():
+    """From the policy's basis HiGHS does not presolve, and says nothing of this program."""
+    game, reward = random_game(5, 2, 3, rng=5)
+    allowed = np.ones((5, 2), dtype=bool)
+    allowed[1, 0] = False
+    model = AdmissibleCommitment(game, reward, {"*": ([[0.0, 1.0]], [0.5])}, allowed=allowed)
+    with pytest.raises(Infeasible) as error:
+        model.solve()
+    rows = model.by_row(error.value)
+    assert any(y for row, y in rows.items() if row[:2] == ("admissible", 1))

@@ -99,6 +99,10 @@ def test_budgets_of_several_quantities_have_prices_by_name():
             assert dict(best.price) == pytest.approx({names[0]: price, names[1]: 0.0}, abs=1e-8)
         assert iirl.certify(best).check()
     assert [row.label for row in budget(measure.expected([NOISE]), 1, name="n")] == ["n[0]"]
+    both = budget(measure.expected({"v": [NOISE, HAZARD], "s": NOISE}), {"v": [1.0, 2.0], "s": 3.0})
+    assert [row.label for row in both] == ["v[0]", "v[1]", "s"]
+    clash = [budget(measure.expected(HAZARD), 3.0, name="occupancy")]
+    assert measure.maximise(REWARD, subject_to=clash).price["occupancy"] == pytest.approx(price)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +191,7 @@ def test_a_commitment_may_have_a_reward_in_parameters():
         ({"n": [1.0]}, InvalidReward, r"quantity\['n'\] has shape \(1,\)"),
         ([[1.0, 2.0]], InvalidReward, r"quantity\[0\] has shape \(2,\)"),
         ([[np.nan] * 4], InvalidReward, r"quantity\[0\]\[s=0\] is nan"),
+        (cp.Parameter(4, complex=True), InvalidReward, "quantity is .*; allowed real numbers"),
         ([], InvalidReward, r"quantity has shape \(0,\)"),
         ("abcd", InvalidReward, "quantity is no array"),
         (None, InvalidReward, "quantity is no array"),
@@ -289,6 +294,10 @@ def test_rows_are_asked_for_by_label_and_know_their_parts():
         measure.by_row({})
     with pytest.raises(InvalidArgument, match="has 1 rows; allowed the 2"):
         measure.by_row({"flow": [1.0]})
+    with pytest.raises(InvalidArgument, match="has a measure of shape"):
+        measure.by_row(OccupancyMeasure(GAME).maximise(REWARD))
+    with pytest.raises(InvalidArgument, match="was found without a solver"):
+        measure.by_row(iirl.commit(GAME, REWARD))
 
 
 def test_rows_of_commitments_bound_what_admissible_policies_earn():
