@@ -146,25 +146,16 @@ def stand_ins(
     return np.asarray(chosen.ravel(), dtype=np.int64)
 
 
-def absorb(
-    row: Integers, column: Integers, numbers: NDArray[Any], offered: NDArray[np.bool_]
-) -> tuple[Integers, Integers, NDArray[Any], Integers]:
-    """Return entries with which states without any choice stay where they are, and these states.
+def absorb(offered: NDArray[np.bool_]) -> Integers:
+    """Return the states without any choice, after giving them all: they are to stay where they are.
 
     Parameters
     ----------
-    offered : which choices there are, (S, A, B); all of such a state are there afterwards.
+    offered : which choices there are, (S, A, B); changed in place.
     """
     ending = np.flatnonzero(~offered.any(axis=(1, 2)))
-    if ending.size:
-        n = offered[0].size
-        stay = np.arange(offered.size).reshape(-1, n)[ending]
-        kept = np.isin(row, stay, invert=True)
-        offered[ending] = True
-        row = np.concatenate([row[kept], stay.ravel()])
-        column = np.concatenate([column[kept], ending.repeat(n)])
-        numbers = np.concatenate([numbers[kept], np.ones(stay.size, dtype=numbers.dtype)])
-    return row, column, numbers, ending
+    offered[ending] = True
+    return ending
 
 
 def _more(places: NDArray[Any]) -> str:
@@ -172,16 +163,24 @@ def _more(places: NDArray[Any]) -> str:
 
 
 def kernel_of_entries(
-    row: Integers, column: Integers, numbers: NDArray[Any], shape: tuple[int, int], rows: Integers
+    row: Integers, column: Integers, numbers: NDArray[Any], rows: Integers, ending: Integers, n: int
 ) -> Any:
     """Return some rows of the kernel that has these entries, as `TwoAgentMDP` takes it.
 
     Parameters
     ----------
     numbers : floats, weights or Fractions; those of one place are summed, if they are no objects.
-    shape : of the kernel that has the entries.
-    rows : which of its rows to take, in order.
+    rows : which of the kernel's rows (S·A·B) to take, in order.
+    ending : states that stay where they are, whatever their entries.
+    n : the number of states, S.
     """
+    stay = np.arange(len(rows)).reshape(n, -1)[ending]
+    if stay.size:
+        kept = np.isin(row, stay, invert=True)
+        row = np.concatenate([row[kept], stay.ravel()])
+        column = np.concatenate([column[kept], ending.repeat(stay.shape[1])])
+        numbers = np.concatenate([numbers[kept], np.ones(stay.size, dtype=numbers.dtype)])
+    shape = (len(rows), n)
     if numbers.dtype != object:
         return sp.csr_array((numbers, (row, column)), shape=shape)[rows]
     # scipy holds no objects: their places are taken.
@@ -191,7 +190,7 @@ def kernel_of_entries(
     if not (entries != 0).all():
         at.data, entries = (entries != 0).astype(np.int64) * at.data, entries[entries != 0]
         at.eliminate_zeros()
-    return RowBlocks((len(rows), shape[1]), [(at.indptr, at.indices, entries)])
+    return RowBlocks(shape, [(at.indptr, at.indices, entries)])
 
 
 def expected(game: TwoAgentMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Arrays in every order of axes, and matrices an action, against the game that they are of."""
 
+import tracemalloc
 from fractions import Fraction
 from itertools import permutations
 
@@ -230,3 +231,21 @@ def test_weights_and_single_precision_are_read_as_by_the_game_itself():
     single = turned(P, ("leader", "follower", "state", "next")).astype(np.float32)
     game = from_arrays(single, 0.9, axes="leader follower state next", normalise=True).game
     assert abs(game.kernel - P).max() < 1e-6
+
+
+def test_a_kernel_of_rows_is_read_as_it_is_by_the_game():
+    flat = P.reshape(-1, 4)
+    for kernel in (flat, sp.csr_array(flat), sp.dok_array(flat)):
+        assert is_game(from_arrays(kernel, 0.9, leader_actions=2))
+    steps = sp.csr_array(np.eye(4, dtype=bool)[[1, 2, 3, 3]])
+    assert from_arrays(steps, "1/2").game.rational.rows.row(2) == {3: 1}
+
+
+def test_what_is_dense_is_not_held_as_entries():
+    kernel = np.broadcast_to(np.full(400, 1 / 400), (4, 400, 4, 400))
+    tracemalloc.start()
+    try:
+        from_arrays(kernel, 0.9, axes="leader state follower next")
+        assert tracemalloc.get_traced_memory()[1] < 4 * 8 * kernel.size
+    finally:
+        tracemalloc.stop()

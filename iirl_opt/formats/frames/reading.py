@@ -131,14 +131,12 @@ def from_frame(
         name: edges.means(table.numbers(of, "reward").floats()[order])
         for name, of in rewards.items()
     }
-    row, column, numbers = edges.weights(ROUNDED_SUMS if normalise else SUM_TOLERANCE)
+    tolerance = ROUNDED_SUMS if normalise else SUM_TOLERANCE
     offered = np.bincount(edges.row, minlength=math.prod(shape)).astype(bool).reshape(shape)
-    ending = np.empty(0, dtype=np.int64)
-    if absorbing:
-        row, column, numbers, ending = absorb(row, column, numbers, offered)
+    ending = absorb(offered) if absorbing else np.empty(0, dtype=np.int64)
     rows = stand_ins(offered, names, unavailable)
     game = TwoAgentMDP(
-        kernel_of_entries(row, column, numbers, (offered.size, shape[0]), rows),
+        kernel_of_entries(*edges.weights(tolerance), rows, ending, shape[0]),
         table.discount() if discount is None else discount,
         table.start(s, shape[0]) if start is None else start,
         states=names[0],
