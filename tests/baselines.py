@@ -48,6 +48,7 @@ def made(what):
             iirl.TwoAgentMDP.single_agent(made("mdp")), {"r": R}
         ),
         "imported": lambda: iirl.formats.ImportedGame(GAME, {"r": R}),
+        "asked": lambda: iirl.formats.counterpart(made("imported"), "Rmax=? [ C ]"),
         "mdp": lambda: GAME.follower_mdp(PI1),
         "problem": lambda: iirl.CommitmentProblem(GAME, R),
         "greedy": lambda: iirl.CommitmentProblem(GAME, R, iirl.EpsilonGreedyFollower(0.2)),
@@ -625,7 +626,7 @@ NOT_WALKED = {
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
-    r"DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
+    r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"ChoiceRow|ObservedRow|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
@@ -706,6 +707,10 @@ FILES = {
     "write_pomdp": lambda: dict(
         problem=made("one agent"), path=made("folder") / "w.pomdp", reward="r", rounded=True
     ),
+    "counterpart": lambda: dict(
+        problem=made("imported"), text='R{"r"}max=? [ Cdiscount=0.5 ]', discount=0.5
+    ),
+    "Counterpart.answer": lambda: (made("asked"), dict(value=0.5)),
     "read_drn": lambda: dict(path=made("folder") / "game.drn", discount=0.5, **choices()),
     "read_explicit": lambda: dict(path=made("folder") / "game.tra", discount=0.5, **choices()),
     "write_drn": lambda: dict(problem=made("imported"), path=made("folder") / "w.drn"),

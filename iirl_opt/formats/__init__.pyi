@@ -52,6 +52,10 @@ from .node_link import (
     read_node_link as read_node_link,
     write_node_link as write_node_link,
 )
+from .prism.counterpart import (
+    Counterpart as Counterpart,
+    counterpart as counterpart,
+)
 from .prism.drn import (
     read_drn as read_drn,
 )
@@ -77,6 +81,7 @@ from .saved import (
 
 __all__ = [
     "KINDS",
+    "Counterpart",
     "DecPOMDP",
     "Doors",
     "FileKind",
@@ -87,6 +92,7 @@ __all__ = [
     "Split",
     "StartChoice",
     "TableChoice",
+    "counterpart",
     "from_arrays",
     "from_frame",
     "from_gymnasium",

@@ -14,6 +14,7 @@ from doors import same
 import iirl_opt as iirl
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.formats import (
+    counterpart,
     from_stormpy,
     read_drn,
     read_explicit,
@@ -130,6 +131,31 @@ def row_of(rows, row, is_float):
     return dict(zip(rows.indices[span].tolist(), map(float, exact), strict=True))
 
 
+PROPERTIES = {
+    "coin2-2.nm": [
+        'Pmax=? [ F "finished" & !"agree" ]',
+        'Pmax=? [ "agree" U "finished" ]',
+        'Pmax=? [ G !"finished" ]',
+    ],
+    "firewire.nm": ['R{"time"}min=? [ F "elected" ]'],
+    "maze_2.nm": ['Rmin=? [ F "goal" ]', 'Pmin=? [ F "goal" ]'],
+    "two_dice.nm": ['Pmin=? [ F "two" | "three" ]', 'R{"coinflips"}max=? [ C ]'],
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_brackets_hold_what_storm_finds_in_exact_numbers(name):
+    constants, _ = MODELS[name]
+    path = EXAMPLES / "mdp" / name
+    found = read_prism(path, "999999999/1000000000", constants=constants)
+    model = stormpy.build_model[stormpy.Rational](program(path, constants))
+    for text in PROPERTIES[name]:
+        asked = stormpy.logic.parse_property(text)
+        theirs = Fraction(str(stormpy.model_checking(model, asked).get_value(0)))
+        low, high = counterpart(found, text).bracket()
+        assert low <= theirs <= high < low + 1e-4 * max(theirs, 1)
+
+
 def test_storm_reads_what_we_write(tmp_path):
     found = read_prism(COIN, "9/10")
     path = write_drn(found, tmp_path / "ours.drn")
@@ -146,22 +172,28 @@ def test_coin2_is_as_the_benchmark_suite_has_it():
     assert found.game.shape == (272, 1, 3)
     assert found.game.states[0] == "counter=6,pc1=0,coin1=0,pc2=0,coin2=0"
     assert found.game.follower_actions == ("choice 0", "choice 1", "done")
-    steps = np.where(found.labels["finished"], 0.0, found.reward("steps"))
-    for sign, expected in ((1, 75), (-1, 48)):
-        values = iirl.policy_iteration(found.game, sign * steps).values
-        assert sign * values[0] == pytest.approx(expected, rel=1e-6)
+    for text, expected in (
+        ('Pmax=? [ F "finished" & !"agree" ]', 13 / 120),
+        ('Pmin=? [ F "finished" & "all_coins_equal_1" ]', 49 / 128),
+        ('R{"steps"}max=? [ F "finished" ]', 75),
+        ('R{"steps"}min=? [ F "finished" ]', 48),
+    ):
+        low, high = counterpart(found, text).bracket()
+        assert low <= expected <= high < low + 1e-6 * expected
+    asked = counterpart(found, 'Pmax=? [ F "finished" & !"agree" ]')
+    assert asked.answer(iirl.commit(asked.game, asked.reward).value) == pytest.approx(13 / 120)
 
 
 @pytest.mark.skipif(not (SHARED / "wlan0.nm").exists(), reason="PRISM's own files are not here")
 def test_wlan_is_read_for_one_agent_and_for_two():
     path = SHARED / "wlan0.nm"
-    found = read_file(path, discount="99/100", constants={"COL": "0"})
+    found = read_file(path, discount="9/10", constants={"COL": "0"})
     assert found.game.shape == (2954, 1, 7)
     assert {name: r.shape for name, r in found.rewards.items()} == dict.fromkeys(
         ["cost", "time", "collisions"], (2954, 1, 7)
     )
     # Station 1 may send, or leave the state to all others: together they can do what one could.
-    both = read_prism(path, "99/100", constants={"COL": 0}, leader=["send1"])
+    both = read_prism(path, "9/10", constants={"COL": 0}, leader=["send1"])
     assert both.game.shape == (2954, 2, 7)
     values = [iirl.policy_iteration(x.game, x.reward("time")).values for x in (found, both)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
