@@ -56,7 +56,7 @@ MEANINGS = {
     r"(Known|UniformPrior|GammaPrior|Posterior|budget|regret|loss|interact)(\.log_density)?"
     r"\.(value|low|high|parameter|limit|best)": {"negative", "negative float"},
     r"budget\.limit": {"0-d"},
-    r"Affine\.constant": {"negative", "negative float"},
+    r"(Affine\.constant|Counterpart\.answer\.value)": {"negative", "negative float"},
     r"LiveProgram.*\.(row_)?(lower|upper)": {
         *("inf", "-inf", "an entry inf", "an entry -inf", "0-d", "bool", *SHAPES),
         *("negative", "negative float", "zero", "2.5"),
