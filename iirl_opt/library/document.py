@@ -39,7 +39,14 @@ from iirl_opt.library.schema import (
     TrajectoryTable,
 )
 
-__all__ = ["VERSION", "Document", "as_document", "document_schema", "read_document"]
+__all__ = [
+    "VERSION",
+    "Document",
+    "as_document",
+    "document_schema",
+    "parse_document",
+    "read_document",
+]
 
 VERSION, MOST_BYTES = 1, 2**28
 
@@ -94,7 +101,22 @@ def _schema_of_number(kind: type) -> dict[str, Any]:
 
 
 def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document:
-    """Read the tables of a model file and check them.
+    """Read the tables of a model file and check them: see `parse_document`.
+
+    Raises
+    ------
+    FileProblem
+        From `parse_document` too.
+    """
+    try:
+        text = read_text(path, MOST_BYTES)
+    except UnicodeDecodeError as problem:
+        raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
+    return parse_document(path, text, questions)
+
+
+def parse_document(path: Path, text: str, questions: tuple[type[Question], ...]) -> Document:
+    """Return the tables of a model file from its text, checked.
 
     Parameters
     ----------
@@ -106,10 +128,6 @@ def read_document(path: Path, questions: tuple[type[Question], ...]) -> Document
         The text is no TOML (names line and column), a key is missing, unknown or of the wrong
         type (names the key), or the version is another.
     """
-    try:
-        text = read_text(path, MOST_BYTES)
-    except UnicodeDecodeError as problem:
-        raise FileProblem(path, f"is no UTF-8 text (byte {problem.start})") from None
     try:
         tables = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as problem:

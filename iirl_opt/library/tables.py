@@ -55,6 +55,8 @@ Array = NDArray[np.float64]
 # Beyond so many rows or entries in them, choices or states, a game is written beside its file.
 MOST_ROWS, MOST_ENTRIES, MOST_CHOICES, MOST_STATES = 500, 2000, 5000, 500
 
+LARGEST_LABEL = 2**63
+
 # How many digits of a number a person reads, in a kernel.
 MOST_DIGITS = 60
 
@@ -89,10 +91,11 @@ def _label_as_written(label: Any, kind: str) -> Any:
     """Return a label as a file writes it: a tuple as a list."""
     if isinstance(label, tuple):
         return [_label_as_written(part, kind) for part in label]
-    finite = not isinstance(label, float) or np.isfinite(label)
-    if type(label) in (str, int, float, bool) and finite:
+    if type(label) in (str, bool):
         return label
-    allowed = "texts, whole and finite numbers, and tuples of them"
+    if type(label) in (int, float) and abs(label) < LARGEST_LABEL:
+        return label
+    allowed = "texts, numbers below 2^63, and tuples of them"
     raise InvalidGame(f"{kind} label", f"is {label!r}", allowed, label)
 
 
@@ -295,6 +298,9 @@ def row_table(game: TwoAgentMDP, row: UserRow, key: str) -> ConstraintTable:
         if getattr(row, name) not in known:
             found = getattr(row, name)
             raise InvalidArgument(f"{key}.{name}", f"is {found!r}", " or ".join(known), found)
+    if np.isnan(row.low) or np.isnan(row.high):
+        bounds = (row.low, row.high)
+        raise InvalidArgument(key, f"{row.name!r} has the bounds {bounds}", "numbers", bounds)
     low, high = (float(x) if np.isfinite(x) else None for x in (row.low, row.high))
     if low is None and high is None:
         raise InvalidArgument(key, f"{row.name!r} has no bound", "low or high", row.name)

@@ -19,7 +19,8 @@ from iirl_opt.checks import PATH, TEXT, checked, is_a
 from iirl_opt.errors import FileProblem
 from iirl_opt.files import read_bytes, writing
 from iirl_opt.game.store import save_game
-from iirl_opt.library.document import VERSION
+from iirl_opt.library.document import VERSION, parse_document
+from iirl_opt.library.families import catalogue
 from iirl_opt.library.followers import follower_table
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import Question
@@ -102,6 +103,7 @@ def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -
     printed = ["".join(c if c.isprintable() else " " for c in x) for x in comment.splitlines()]
     said = "".join(f"# {line}".rstrip() + "\n" for line in printed)
     text = said + document_text(tables)
+    parse_document(path, text, catalogue.FAMILIES)  # nothing is written that could not be read
     with ExitStack() as written:
         written.enter_context(writing(path)).write_text(text, encoding="utf-8")
         if beside is not None:

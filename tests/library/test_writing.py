@@ -291,6 +291,7 @@ def game_with(labels: list) -> iirl.TwoAgentMDP:
         ([None, 1], "is None"),
         ([frozenset({1}), "a"], "frozenset"),
         ([float("inf"), 1], "inf"),
+        ([10**30, 1], "below"),
     ],
     ids=str,
 )
@@ -332,6 +333,17 @@ def test_what_files_cannot_state_is_named_and_nothing_is_written(tmp_path: Path)
             ),
             "no bound",
         ),
+        (
+            lambda: library.make_model(
+                game, rows=[library.UserRow("r", "reward", np.ones(2), np.nan, 1)]
+            ),
+            "bounds",
+        ),
+        (
+            lambda: library.make_model(game, rows=[library.UserRow(3, "reward", np.ones(2), 0, 1)]),
+            r"constraint\[0\].name",
+        ),
+        (lambda: replace(library.make_model(game), title=3), "title"),
         (lambda: library.make_model(game, prior={"reward": 1}), "bayesian alone"),
         (lambda: library.make_model(game, observations=[3]), r"observations\[0\]"),
     ):

@@ -1,7 +1,9 @@
 """What a failing property test leaves behind: its smallest counterexample, and nothing else."""
 
+import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -117,31 +119,16 @@ def test_what_makes_no_problem_is_named_before_the_block_runs(given_, error) -> 
         raise SystemExit
 
 
-STRANGER = """
-import numpy as np
-from hypothesis import given, settings, strategies as st
-import iirl_opt as iirl
-from iirl_opt.testing import games, policies, rewards, save_counterexample
-
-settings.load_profile("iirl_opt")
-
-
-@given(data=st.data())
-def test_minus_the_reward_explains_the_answer_too(data):
-    game = data.draw(games())
-    reward, pi1 = data.draw(rewards(game)), data.draw(policies(game))
-    answer = iirl.OptimalFollower().respond(game, reward, pi1)
-    feasible = iirl.FeasibleRewards(game).observe(pi1, answer)
-    with save_counterexample(
-        "found/minus.toml", game, -reward, pi1=pi1, pi2=answer, expect={"contains": 1}
-    ):
-        assert feasible.contains(-reward)
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "property_tests.rst"
 
 
 @pytest.mark.process
 def test_a_strangers_false_lemma_ends_with_a_model_file(tmp_path: Path, capsys) -> None:
-    (tmp_path / "test_lemma.py").write_text(STRANGER)
+    """The one of the page, as a stranger would copy it."""
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8"))
+    (lemma,) = [textwrap.dedent(block) for block in blocks if "save_counterexample" in block]
+    profile = 'from hypothesis import settings\nsettings.load_profile("iirl_opt")\n'
+    (tmp_path / "test_lemma.py").write_text(f"{profile}\n{lemma}", "utf-8")
     flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *flags], cwd=tmp_path, capture_output=True, text=True
