@@ -159,10 +159,18 @@ class SolverProblem(IIRLError):
 class Infeasible(SolverProblem):
     """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found.
 
-    `certificate` is the proof in a form that needs no solver, where the program makes one.
+    The message names the rows with the largest multipliers in it. `certificate` is the proof in a
+    form that needs no solver, where the program makes one.
     """
 
     certificate: Any = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        rows, total = self.solved.contradicting, self.solved.n_contradicting
+        if not rows:
+            return super().__str__()
+        more = f", … ({total} rows in all)" if total > len(rows) else ""
+        return f"{super().__str__()} They are: {', '.join(map(str, rows))}{more}."
 
 
 class Unbounded(SolverProblem):

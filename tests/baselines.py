@@ -148,6 +148,11 @@ def rows_of(program):
     return dict(constraints=program.constraints, variable=program.variables()[0])
 
 
+def contradictory_program():
+    x = cp.Variable(2, name="x")
+    return cp.Problem(cp.Minimize(0), [(x >= 1).set_label("low"), (x <= 0).set_label("high")])
+
+
 def parametric_program():
     x, limit = cp.Variable(2, name="x"), cp.Parameter(name="limit", value=1.0)
     return cp.Problem(cp.Minimize(cp.sum(x)), [x >= limit])
@@ -561,6 +566,7 @@ SOLVERS = {
     "LiveProgram.solve": live(),
     "LiveProgram.start_from": live(basic={"x": True, "rows": False}),
     "solve": lambda: dict(problem=small_program()),
+    "explain": lambda: dict(problem=contradictory_program()),
     "linear_rows": lambda: rows_of(small_program()),
     "write_program": lambda: dict(problem=small_program(), path=made("folder") / "new.mps"),
 }
@@ -622,7 +628,7 @@ TESTING = {
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.
 NOT_WALKED = {
-    r"(Ball|Centre|Chains|Commitment|Dominance|Environment|Episode|Identification|Information|"
+    r"(Ball|Centre|Chains|Commitment|Conflict|ConflictingRow|Dominance|Environment|Episode|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"

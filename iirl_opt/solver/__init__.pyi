@@ -1,3 +1,7 @@
+from .conflict import (
+    Conflict as Conflict,
+    explain as explain,
+)
 from .door import (
     solve as solve,
 )
@@ -11,6 +15,7 @@ from .live import (
 )
 from .records import (
     Clarabel as Clarabel,
+    ConflictingRow as ConflictingRow,
     HiGHS as HiGHS,
     Named as Named,
     Residuals as Residuals,
@@ -21,6 +26,8 @@ from .records import (
 
 __all__ = [
     "Clarabel",
+    "Conflict",
+    "ConflictingRow",
     "HiGHS",
     "LinearRows",
     "LiveProgram",
@@ -29,6 +36,7 @@ __all__ = [
     "Solved",
     "Solver",
     "Status",
+    "explain",
     "linear_rows",
     "solve",
     "write_program",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -31,13 +32,22 @@ from iirl_opt.solver.call import objective_scale
 from iirl_opt.solver.compiled import Compiled, compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
 from iirl_opt.solver.log import aloud, report
-from iirl_opt.solver.names import unique_names
+from iirl_opt.solver.names import about, labels_of, unique_names
 from iirl_opt.solver.program import Quality
-from iirl_opt.solver.records import SOLVER, Clarabel, HiGHS, Residuals, Solved, Solver, Status
+from iirl_opt.solver.records import (
+    SOLVER,
+    Clarabel,
+    ConflictingRow,
+    HiGHS,
+    Residuals,
+    Solved,
+    Solver,
+    Status,
+)
 from iirl_opt.solver.rules import PROGRAM
 from iirl_opt.solver.settle import Settlement, settle
 
-__all__ = ["raised", "recorded", "solve", "version_of"]
+__all__ = ["crossing", "raised", "recorded", "solve", "version_of"]
 
 Array = NDArray[np.float64]
 
@@ -164,6 +174,10 @@ def recorded(
         distance = compiled.program.value(answer.x) - answer.bound
         bound = value + distance if isinstance(problem.objective, cp.Maximize) else value - distance
     options = objective_scale(compiled.program) | chosen.arguments()["highs_options"]
+    contradicting, count = _largest_rows(problem, {} if usable else multipliers)
+    note = answer.note
+    if answer.status is Status.INFEASIBLE and answer.ray is None:
+        note = note or crossing(compiled)
     return Solved(
         status=answer.status,
         value=value,
@@ -179,8 +193,45 @@ def recorded(
         seconds=seconds[0],
         iterations=answer.iterations,
         said=answer.said,
-        note=answer.note,
+        note=note,
+        contradicting=contradicting,
+        n_contradicting=count,
     )
+
+
+# So many rows of a contradiction are named in a message.
+NAMED = 6
+
+
+def _largest_rows(
+    problem: cp.Problem, farkas: Mapping[str, Array]
+) -> tuple[tuple[ConflictingRow, ...], int]:
+    """Return the rows with the largest multipliers of a ray, and how many have one."""
+    sizes = {label: np.abs(ray) for label, ray in farkas.items() if np.any(ray)}
+    total = sum(int(np.count_nonzero(size)) for size in sizes.values())
+    found: list[ConflictingRow] = []
+    for label, size in sizes.items():
+        for k in np.argsort(-size, axis=None, kind="stable")[:NAMED]:
+            index = tuple(map(int, np.unravel_index(k, size.shape)))
+            if size[index]:
+                found.append(ConflictingRow(label, index, float(farkas[label][index])))
+    largest = sorted(found, key=lambda row: -abs(row.multiplier))[:NAMED]
+    constraints = labels_of(problem)
+    spoken = (replace(row, about=about(constraints[row.label], row.index)) for row in largest)
+    return tuple(spoken), total
+
+
+def crossing(compiled: Compiled) -> str:
+    """Name a variable whose own bounds leave it no value, if there is one."""
+    program = compiled.program
+    wrong = np.flatnonzero(program.columns.crossed(program.whole))
+    if not wrong.size:
+        return ""
+    for block in compiled.layout().columns:
+        if block.name is not None and block.at.start <= wrong[0] < block.at.stop:
+            index = block.entries[int(wrong[0]) - block.start]
+            return f"no number is within the bounds of {block.name}{list(index) or ''}"
+    return "bounds of a variable cross"
 
 
 # Statuses whose point counts.

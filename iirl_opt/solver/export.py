@@ -22,6 +22,7 @@ from iirl_opt.solver.names import Written
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS
 from iirl_opt.solver.rules import CONSTRAINTS, PROGRAM
+from iirl_opt.solver.source import check_linear
 
 __all__ = ["LinearRows", "linear_rows", "write_program"]
 
@@ -61,6 +62,7 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     try:
         compiled = compile_problem(problem, HiGHS())
     except (cp.error.SolverError, cp.error.DCPError):
+        check_linear(problem)
         raise InvalidArgument("problem", "is no linear program", "an LP", problem) from None
     program, names = compiled.program, Written(compiled.layout())
     if program.curved is not None:

@@ -35,7 +35,7 @@ from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import Vector, as_fraction, as_fractions, as_reals
 from iirl_opt.solver.program import Program
 
-__all__ = ["no_common_divisor", "recedes", "refutes"]
+__all__ = ["exact_ray", "meets", "no_common_divisor", "recedes", "refutes"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -51,15 +51,22 @@ REPAIRS = 5
 
 
 def refutes(program: Program, ray: Array) -> Array | None:
+    """Return what `exact_ray` does, rounded to floats."""
+    proved = exact_ray(program, ray)
+    return None if proved is None else _floats(proved)
+
+
+def exact_ray(program: Program, ray: Array | Vector) -> Vector | None:
     """Return multipliers of the rows that prove that the program has no point, or None.
 
     Parameters
     ----------
-    ray : shape (m,), a solver's Farkas ray: positive where a row presses on its lower bound.
+    ray : shape (m,), a solver's Farkas ray: positive where a row presses on its lower bound; or a
+        rational one, which is looked at as it is.
 
     Returns
     -------
-    shape (m,), the ray that was proved, rounded to floats.
+    rationals, shape (m,). Rounded to floats they may prove nothing.
 
     **Cost** arithmetic in integers; a linear system in rationals where the ray has to be repaired.
     """
@@ -75,7 +82,7 @@ def refutes(program: Program, ray: Array) -> Array | None:
         demand = np.where(y > 0, program.row_lower, program.row_upper)
         reach = np.where(combined > 0, program.upper, program.lower)
         if _sum(y, demand) > _sum(combined, reach):
-            return _floats(y)
+            return y
     return None
 
 
@@ -98,6 +105,48 @@ def recedes(program: Program, direction: Array) -> bool:
         may_be_negative=np.isinf(low),
     )
     return any(_sum(d, program.cost) < 0 for d, _ in proved)
+
+
+def meets(program: Program, x: Array) -> Vector | None:
+    """Return a rational point near x that meets all rows and bounds exactly, (n,), or None.
+
+    Whole variables are held at the nearest whole number. With a last coordinate t > 0 every row
+    ``b ≤ a·x`` is a combination ``a·x − b t ≥ 0``: the point is found as a ray is.
+
+    **Cost** arithmetic in integers; a linear system in rationals where the point is to be moved.
+    """
+    fixed = np.where(program.whole, np.round(x), np.nan)
+    lower = np.where(program.whole, fixed, program.lower)
+    upper = np.where(program.whole, fixed, program.upper)
+    if program.columns.crossed(program.whole).any() or not np.isfinite(x).all():
+        return None
+    if ((fixed < program.lower) | (fixed > program.upper)).any():
+        return None
+    eye = sp.eye_array(x.size, format="csr")
+    both = sp.vstack([program.matrix, eye], format="csr")
+    low = np.concatenate([program.row_lower, lower])
+    high = np.concatenate([program.row_upper, upper])
+    equal = low == high
+    parts = [
+        (equal, low, False, False),
+        (np.isfinite(low) & ~equal, low, True, False),
+        (np.isfinite(high) & ~equal, high, False, True),
+    ]
+    columns = [sp.hstack([both[at], -side[at][:, None]]) for at, side, _, _ in parts]
+    counts = [int(at.sum()) for at, _, _, _ in parts]
+    free = np.ones(x.size + 1, dtype=bool)
+    forward = free.copy()
+    forward[-1] = False
+    proved = _near(
+        sp.csc_array(sp.vstack(columns).T),
+        np.append(x, 1.0),
+        may_rise=free,
+        may_fall=forward,
+        may_be_positive=np.repeat([up for _, _, up, _ in parts], counts),
+        may_be_negative=np.repeat([down for _, _, _, down in parts], counts),
+        dust=0.0,
+    )
+    return next((y[:-1] / y[-1] for y, _ in proved if y[-1] > 0), None)
 
 
 def no_common_divisor(program: Program) -> bool:
@@ -123,21 +172,32 @@ def no_common_divisor(program: Program) -> bool:
 
 def _near(
     matrix: Any,
-    ray: Array,
+    ray: Array | Vector,
     *,
     may_rise: Flags,
     may_fall: Flags,
     may_be_positive: Flags,
     may_be_negative: Flags,
+    dust: float = NOISE**2,
 ) -> Iterator[tuple[Vector, Vector]]:
     """Yield (y, A'y) in rationals, y near a ray, with only the signs that are allowed.
 
-    Where A'y has a sign that is not allowed and is small, y is repaired.
+    Where A'y has a sign that is not allowed and is small, y is repaired. Entries up to `dust` times
+    the largest of a ray are a solver's noise.
     """
-    if ray.shape != may_rise.shape or not np.isfinite(ray).all() or not ray.any():
+    if ray.shape != may_rise.shape:
+        return
+    if ray.dtype == object:
+        combined = _combination(matrix, _whole_numbers(matrix.data), ray)
+        signs = np.where(ray > 0, may_rise, may_fall) | (ray == 0)
+        others = np.where(combined > 0, may_be_positive, may_be_negative) | (combined == 0)
+        if signs.all() and others.all():
+            yield ray, combined
+        return
+    if not np.isfinite(ray).all() or not ray.any():
         return
     largest = float(np.abs(ray).max())
-    used = np.where(ray > 0, may_rise, may_fall) & (np.abs(ray) > NOISE**2 * largest)
+    used = np.where(ray > 0, may_rise, may_fall) & (np.abs(ray) > dust * largest)
     y = as_fractions(np.where(used, np.ldexp(ray, -int(np.frexp(largest)[1])), 0.0))
     entries = _whole_numbers(matrix.data)
     terms = abs(matrix).T @ np.abs(_floats(y))

@@ -18,11 +18,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import cvxpy as cp
 import numpy as np
 
-__all__ = ["Layout", "Stretch", "Written", "unique_names"]
+__all__ = [
+    "Layout",
+    "Stretch",
+    "Written",
+    "about",
+    "labels_of",
+    "speaks_of",
+    "unique_names",
+]
 
 # An index into a variable or a constraint.
 Index = tuple[int, ...]
@@ -82,6 +91,33 @@ class Layout:
         return cls(_rows_of(problem, program, chain.compose_constr_id_map(), columns), columns)
 
 
+# What the rows of a constraint speak of, as its model says it.
+_spoken: WeakKeyDictionary[cp.Constraint, Callable[[Index], str]] = WeakKeyDictionary()
+
+
+def speaks_of(constraint: cp.Constraint, say: Callable[[Index], str]) -> cp.Constraint:
+    """Return a constraint of which messages say what each row speaks of: ``s='goal', b='go'``.
+
+    Parameters
+    ----------
+    say : from an index in the constraint's shape to words.
+    """
+    _spoken[constraint] = say
+    return constraint
+
+
+def about(constraint: cp.Constraint, index: Index) -> str:
+    """Return what a row of a constraint speaks of, or nothing."""
+    say = _spoken.get(constraint)
+    return "" if say is None else say(index)
+
+
+def labels_of(problem: cp.Problem) -> dict[str, cp.Constraint]:
+    """Return the constraints of a problem by label, the later of equal ones with a number."""
+    names = unique_names(c.label or str(c) for c in problem.constraints)
+    return dict(zip(names, problem.constraints, strict=True))
+
+
 def unique_names(names: Iterable[str]) -> Iterator[str]:
     """Yield names, the later of equal ones with a number: ``flow``, ``flow (2)``."""
     seen: set[str] = set()
@@ -122,11 +158,7 @@ def _columns_of(problem: cp.Problem, program: Any, became: Any) -> tuple[Stretch
 def _rows_of(
     problem: cp.Problem, program: Any, became: Any, columns: tuple[Stretch, ...]
 ) -> tuple[Stretch, ...]:
-    names = unique_names(c.label or str(c) for c in problem.constraints)
-    own = {
-        became.get(c.id, c.id): (name, c)
-        for name, c in zip(names, problem.constraints, strict=True)
-    }
+    own = {became.get(c.id, c.id): (name, c) for name, c in labels_of(problem).items()}
     added = {block.start for block in columns if block.name is None}
     blocks, start = [], 0
     for inner in program.constraints:

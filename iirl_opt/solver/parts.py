@@ -103,6 +103,12 @@ class Interval:
         """One where there is no lower bound, and where there is no upper one; else zero."""
         return np.isinf(self.low).astype(float), np.isinf(self.high).astype(float)
 
+    def crossed(self, whole: Any) -> Any:
+        """Return where no value is within the bounds; where `whole` says so, no whole one."""
+        low = np.where(whole, np.ceil(self.low), self.low)
+        high = np.where(whole, np.floor(self.high), self.high)
+        return low > high
+
     def outside(self, values: Array) -> Array:
         """Return by how much values miss their bounds."""
         return np.asarray(np.maximum(np.maximum(self.low - values, values - self.high), 0.0))

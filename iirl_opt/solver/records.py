@@ -24,7 +24,16 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidArgument
 
-__all__ = ["Clarabel", "HiGHS", "Named", "Residuals", "Solved", "Solver", "Status"]
+__all__ = [
+    "Clarabel",
+    "ConflictingRow",
+    "HiGHS",
+    "Named",
+    "Residuals",
+    "Solved",
+    "Solver",
+    "Status",
+]
 
 Array = NDArray[np.float64]
 
@@ -222,6 +231,35 @@ class Residuals:
         return max(part for part in parts if part is not None)
 
 
+@dataclass(frozen=True)
+class ConflictingRow:
+    """A row that a proof of infeasibility uses.
+
+    Attributes
+    ----------
+    label : of the constraint; its text where it has none.
+    index : of the row in the constraint's shape; () of a scalar.
+    multiplier : of the row in the proof, in cvxpy's sign: ≥ 0 for inequalities; 0 where no ray is
+        the proof.
+    about : what the row speaks of, where its model says so: ``s='goal', b='go'``.
+    """
+
+    label: str
+    index: tuple[int, ...]
+    multiplier: float
+    about: str = ""
+
+    @property
+    def name(self) -> str:
+        """The row in words: ``optimal[3] at s='goal', b='go'``, or ``cap[5]``."""
+        if self.about:
+            return f"{self.label} at {self.about}"
+        return f"{self.label}{list(self.index)}" if self.index else self.label
+
+    def __str__(self) -> str:
+        return f"{self.name} × {self.multiplier:.3g}" if self.multiplier else self.name
+
+
 @dataclass(frozen=True, eq=False)
 class Solved:
     """What a solver call brought; nothing is stored on the problem but the variables' values.
@@ -244,6 +282,8 @@ class Solved:
     said : the solver's own word for how it ended, last asked. No proof of anything: of a program
         whose status is FAILED it may be that there is no point.
     note : what went wrong, where it has a name.
+    contradicting : of `farkas`, the rows with the largest multipliers, the largest first.
+    n_contradicting : how many rows have one. For a smallest set of them ask `explain`.
     """
 
     status: Status
@@ -261,6 +301,8 @@ class Solved:
     iterations: int
     said: str = ""
     note: str = ""
+    contradicting: tuple[ConflictingRow, ...] = ()
+    n_contradicting: int = 0
 
     def __repr__(self) -> str:
         residual = "" if self.residuals is None else f", residuals ≤ {self.residuals.largest():.1e}"

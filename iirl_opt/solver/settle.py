@@ -28,10 +28,11 @@ from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.call import RANGE, Said, Start, call, left, objective_scale
 from iirl_opt.solver.farkas import no_common_divisor, recedes, refutes
 from iirl_opt.solver.program import ACCEPTED, DUST, FLOOR, Program, Quality
+from iirl_opt.solver.rays import elastic_ray, strict_ray
 from iirl_opt.solver.records import HiGHS, Status
 from iirl_opt.solver.scaling import Scaling, in_range
 
-__all__ = ["Settlement", "Unit", "judge", "settle"]
+__all__ = ["PLAIN", "Settlement", "Unit", "judge", "settle"]
 
 Array = NDArray[np.float64]
 
@@ -217,8 +218,9 @@ class _Inquiry:
         return answer
 
     def proved(self, unit: Unit, said: set[str]) -> Settlement | None:
-        """Look for a proof that the program has no point, or no bound, where HiGHS said so."""
-        none, open_ = "kInfeasible" in said, "kUnbounded" in said
+        """Look for a proof that the program has no point, or no bound, where it may be so."""
+        # Of a program without a point HiGHS sometimes says that it does not know.
+        none, open_ = bool({"kInfeasible", "kUnknown"} & said), "kUnbounded" in said
         if "kUnboundedOrInfeasible" in said:
             none = open_ = True
         answer = self.nothing(unit) if none else None
@@ -269,31 +271,30 @@ class _Inquiry:
         return answer if answer.status is Status.OPTIMAL else None
 
     def elastic(self, unit: Unit) -> Settlement | None:
-        """Find by how little the rows must give way; the multipliers of that program are a ray."""
+        """Find a ray by programs that have a point in any case: by a margin, then by giving way."""
         program = unit.scaled
-        m, n = program.shape
-        if not m:
+        if not program.shape[0]:
             return None
-        eye = sp.eye_array(m, format="csc")
-        zero = np.zeros(2 * m)
-        elastic = Program(
-            cost=np.append(np.zeros(n), zero + 1.0),
-            matrix=sp.hstack([program.matrix, eye, -eye], format="csc"),
-            row_lower=program.row_lower,
-            row_upper=program.row_upper,
-            lower=np.append(program.lower, zero),
-            upper=np.append(program.upper, zero + np.inf),
-            whole=np.zeros(n + 2 * m, dtype=bool),
-        )
-        options = RANGE | dict(self.options) | PLAIN
-        said = call(elastic, options | left(self.deadline))
-        self.iterations += said.iterations
-        if said.stopped.cause is not None:
-            return Settlement(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
-        proved = None if said.y is None else refutes(program, said.y)
-        if proved is None:
-            return None
-        return Settlement(Status.INFEASIBLE, "kInfeasible", ray=unit.scaling.multipliers(proved))
+        stopped: list[Said] = []
+
+        def ask(asked: Program) -> Said:
+            options = RANGE | dict(self.options) | PLAIN
+            said = call(asked, options | left(self.deadline))
+            self.iterations += said.iterations
+            if said.stopped.cause is not None:
+                stopped.append(said)
+            return said
+
+        for find in (strict_ray, elastic_ray):
+            ray = find(program, ask)
+            if stopped:
+                said = stopped[0]
+                return Settlement(Status.INTERRUPTED, said.status, cause=said.stopped.cause)
+            proved = None if ray is None else refutes(program, ray)
+            if proved is not None:
+                back = unit.scaling.multipliers(proved)
+                return Settlement(Status.INFEASIBLE, "kInfeasible", ray=back)
+        return None
 
     def falling(self, unit: Unit) -> Settlement | None:
         """Prove that an objective has no bound: a feasible point, and a direction that falls."""
@@ -413,9 +414,8 @@ def _agrees(program: Program, x: Array, bound: float, options: Mapping[str, Any]
 
 def _crossed(program: Program) -> bool:
     """Return whether two bounds of one row or variable contradict each other."""
-    low = np.where(program.whole, np.ceil(program.lower), program.lower)
-    high = np.where(program.whole, np.floor(program.upper), program.upper)
-    return bool(np.any(low > high) or np.any(program.row_lower > program.row_upper))
+    columns = program.columns.crossed(program.whole)
+    return bool(np.any(columns) or np.any(program.row_lower > program.row_upper))
 
 
 def _recession(low: Array, high: Array) -> tuple[Array, Array]:

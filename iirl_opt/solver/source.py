@@ -13,7 +13,7 @@ layers*, on DPP.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import cvxpy as cp
@@ -25,13 +25,13 @@ from iirl_opt.solver.names import Layout
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.records import HiGHS
 
-__all__ = ["Source"]
+__all__ = ["Source", "check_linear"]
 
 _SHORT = reprlib.Repr()
 _SHORT.maxother = 120
 
 LINES = (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)
-SIDES = (*LINES, cp.constraints.NonNeg, cp.constraints.NonPos)
+SIDES = (*LINES, cp.constraints.NonNeg, cp.constraints.NonPos, cp.constraints.FiniteSet)
 
 
 class Source:
@@ -50,7 +50,7 @@ class Source:
     """
 
     def __init__(self, problem: cp.Problem) -> None:
-        _check_shape(problem)
+        _check_live(problem)
         self.problem = problem
         # The same objects in a problem of its own: what else is done with the user's, such as a
         # solve by another solver, throws away what cvxpy compiled.
@@ -109,29 +109,49 @@ def _assign(parameter: cp.Parameter, value: Any) -> None:
         raise InvalidArgument(place, "is not finite", "finite numbers", value)
 
 
-def _check_shape(problem: cp.Problem) -> None:
-    """Refuse a problem that is no linear program, by the first part that makes it none."""
+def _check_live(problem: cp.Problem) -> None:
+    """Refuse what has no basis, or is not affine in its parameters."""
     if not problem.variables():
         _refuse("problem", "has no variable", "a linear program", problem)
     for variable in problem.variables():
-        for kind in ("boolean", "integer", "PSD", "NSD"):
+        for kind in ("boolean", "integer"):
             if variable.attributes[kind]:
                 place = f"variable {variable.name()}"
                 _refuse(place, f"is {kind}", "real variables of linear programs")
-    parts: list[tuple[str, Any]] = [("objective", problem.objective)]
-    parts += [(f"constraint {c.label or str(c)!r}", c) for c in problem.constraints]
-    for place, part in parts:
+    check_linear(problem)
+    for place, part in _parts(problem):
+        if not part.is_dcp(dpp=True):
+            what = "is not affine in the parameters by the rules of cvxpy (DPP): solve it afresh"
+            _refuse_part(place, part, lambda e: bool(e.is_dpp()), what)
+
+
+def check_linear(problem: cp.Problem) -> None:
+    """Refuse a problem that is no linear, or mixed-integer linear, program.
+
+    Raises
+    ------
+    InvalidArgument
+        Names the first part that makes it none: a variable, or an expression in a constraint.
+    """
+    for variable in problem.variables():
+        for kind in ("PSD", "NSD"):
+            if variable.attributes[kind]:
+                _refuse(f"variable {variable.name()}", f"is {kind}", "what a linear program has")
+    for place, part in _parts(problem):
         if part is not problem.objective and type(part) not in SIDES:
             _refuse(place, f"is of the kind {type(part).__name__}", "≤, ≥ or == of linear parts")
         if not part.is_dcp():
             what = "is not convex by the rules of cvxpy (DCP)"
             _refuse_part(place, part, lambda e: bool(e.is_dcp()), what)
-        if not part.is_dcp(dpp=True):
-            what = "is not affine in the parameters by the rules of cvxpy (DPP): solve it afresh"
-            _refuse_part(place, part, lambda e: bool(e.is_dpp()), what)
         for arg in part.args:
             if not arg.is_pwl():
                 _refuse_part(place, part, lambda e: bool(e.is_pwl()), "is no linear part")
+
+
+def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any]]:
+    yield "objective", problem.objective
+    for constraint in problem.constraints:
+        yield f"constraint {constraint.label or str(constraint)!r}", constraint
 
 
 def _refuse_part(place: str, part: Any, good: Callable[[Any], bool], what: str) -> NoReturn:
