@@ -628,7 +628,7 @@ TESTING = {
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.
 NOT_WALKED = {
-    r"(Ball|Centre|Chains|Commitment|Conflict|ConflictingRow|Dominance|Environment|Episode|Identification|Information|"
+    r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"

@@ -73,7 +73,7 @@ class Conflict:
     farkas: Mapping[str, Array] | None
     programs: int
     note: str = ""
-    _proof: _Proof | None = field(default=None, repr=False)
+    _proof: _Evidence | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         kind = "a smallest set, proved" if self.minimal else "not proved to be a smallest set"
@@ -92,7 +92,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, eq=False)
-class _Proof:
+class _Evidence:
     """What proves a conflict: a program without costs, a ray, and a point for each row left out."""
 
     program: Program
@@ -178,7 +178,7 @@ def explain(
         check_linear(asked)
         raise InvalidArgument("problem", "is no linear program", "an LP or MIP") from None
     free = replace(compiled.program, cost=np.zeros_like(compiled.program.cost), curved=None)
-    search = _Filter(replace(compiled, program=free), asked, chosen, background)
+    search = _DeletionFilter(replace(compiled, program=free), asked, chosen, background)
     first = settle(free, chosen)
     if first.status is Status.OPTIMAL and first.x is not None:
         ray = search.narrow(free, first.x)
@@ -195,7 +195,7 @@ def explain(
     return search.conflict(first)
 
 
-class _Filter:
+class _DeletionFilter:
     """A deletion filter over the rows of a program."""
 
     def __init__(
@@ -229,7 +229,7 @@ class _Filter:
         """Return the smallest set that the filter finds."""
         note = crossing(self.compiled)
         if note:
-            proof = _Proof(self.program, None, (), {}, np.zeros_like(self.own))
+            proof = _Evidence(self.program, None, (), {}, np.zeros_like(self.own))
             return Conflict((), True, (), None, self.programs, note, proof)
         ray, stay = first.ray, list[int]()
         queue: list[int] = np.flatnonzero(self.own).tolist()
@@ -301,7 +301,7 @@ class _Filter:
         rows = self.rows({i: float(used[i]) for i in kept})
         granted = np.flatnonzero(~self.own & (used != 0))
         background = self.rows({int(i): float(used[i]) for i in granted})
-        proof = _Proof(self.program, exact, kept, self.points, ~self.own)
+        proof = _Evidence(self.program, exact, kept, self.points, ~self.own)
         farkas = None if ray is None else self.by_constraint(used)
         return Conflict(rows, proved, background, farkas, self.programs, note, proof)
 

@@ -119,7 +119,7 @@ def _check_live(problem: cp.Problem) -> None:
                 place = f"variable {variable.name()}"
                 _refuse(place, f"is {kind}", "real variables of linear programs")
     check_linear(problem)
-    for place, part in _parts(problem):
+    for place, part in _placed_parts(problem):
         if not part.is_dcp(dpp=True):
             what = "is not affine in the parameters by the rules of cvxpy (DPP): solve it afresh"
             _refuse_part(place, part, lambda e: bool(e.is_dpp()), what)
@@ -137,7 +137,7 @@ def check_linear(problem: cp.Problem) -> None:
         for kind in ("PSD", "NSD"):
             if variable.attributes[kind]:
                 _refuse(f"variable {variable.name()}", f"is {kind}", "what a linear program has")
-    for place, part in _parts(problem):
+    for place, part in _placed_parts(problem):
         if part is not problem.objective and type(part) not in SIDES:
             _refuse(place, f"is of the kind {type(part).__name__}", "≤, ≥ or == of linear parts")
         if not part.is_dcp():
@@ -148,7 +148,7 @@ def check_linear(problem: cp.Problem) -> None:
                 _refuse_part(place, part, lambda e: bool(e.is_pwl()), "is no linear part")
 
 
-def _parts(problem: cp.Problem) -> Iterator[tuple[str, Any]]:
+def _placed_parts(problem: cp.Problem) -> Iterator[tuple[str, Any]]:
     yield "objective", problem.objective
     for constraint in problem.constraints:
         yield f"constraint {constraint.label or str(constraint)!r}", constraint
