@@ -65,7 +65,9 @@ class _Edge(NamedTuple):
         return f"edge {self.tail!r} → {self.head!r} ({pair})"
 
 
-@checked(states=LABELS, leader_actions=LABELS, follower_actions=LABELS, absorbing=FLAG)
+@checked(
+    states=LABELS, leader_actions=LABELS, follower_actions=LABELS, absorbing=FLAG, normalise=FLAG
+)
 def from_networkx(
     graph: nx.MultiDiGraph[Any],
     discount: Any = None,
@@ -75,6 +77,7 @@ def from_networkx(
     leader_actions: Iterable[Any] | None = None,
     follower_actions: Iterable[Any] | None = None,
     absorbing: bool = False,
+    normalise: bool = False,
 ) -> TwoAgentMDP:
     """Return the game of a graph whose edges carry `leader`, `follower` and `probability`.
 
@@ -92,6 +95,7 @@ def from_networkx(
         of these names, or else the order of first appearance among the edges.
     absorbing : whether a state without outgoing edges stays where it is under every pair of
         actions; otherwise it is an error.
+    normalise : as in `TwoAgentMDP`, for floats.
 
     Raises
     ------
@@ -139,6 +143,7 @@ def from_networkx(
         states=labels[0],
         leader_actions=labels[1],
         follower_actions=labels[2],
+        normalise=normalise,
     )
 
 

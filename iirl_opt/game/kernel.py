@@ -232,7 +232,9 @@ def read_distribution(
             numbers[x] = p
     total = sum((numbers[x] * times for x, times in Counter(given).items()), Fraction(0))
     if not (are_whole(array) and total > 0) and abs(total - 1) > tolerance:
-        allowed = sum_allowed(total, tolerance)
+        # Of a mapping, as model files have, the numbers are not those of an array of float32.
+        rounded = array.dtype.kind == "f"
+        allowed = sum_allowed(total, tolerance) if rounded else f"1 ± {tolerance:g}"
         raise InvalidGame(name, f"sums to {float(total):.12g}", allowed, float(total))
     fractions = {x: p / total for x, p in numbers.items()}
     image = numbers if not rational and abs(total - 1) <= n * EPS else fractions

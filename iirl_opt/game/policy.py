@@ -26,6 +26,7 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidPolicy, InvalidValue, NotAProduct, UnknownLabel
 from iirl_opt.exact.numbers import as_fractions
+from iirl_opt.game.kernel import ROUNDED_SUMS, SUM_TOLERANCE
 
 __all__ = [
     "as_floats",
@@ -42,8 +43,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-SUM_TOLERANCE = 1e-9
 
 
 def as_floats(given: Any, name: str, error: type[InvalidValue] = InvalidPolicy) -> Array:
@@ -94,9 +93,10 @@ def check_policy(
     off = np.abs(sums - 1.0) > SUM_TOLERANCE
     if off.any():
         s = int(np.argmax(off))
-        raise InvalidPolicy(
-            place(s), f"sums to {sums[s]:.12g}", f"1 ± {SUM_TOLERANCE:g}", float(sums[s])
-        )
+        allowed = f"1 ± {SUM_TOLERANCE:g}"
+        if abs(sums[s] - 1.0) <= ROUNDED_SUMS:
+            allowed += " (of float32: policy.astype(float), then its rows divided by their sums)"
+        raise InvalidPolicy(place(s), f"sums to {sums[s]:.12g}", allowed, float(sums[s]))
     sums[np.abs(sums - 1.0) <= np.finfo(float).eps * rows.shape[1]] = 1.0
     checked: Array = (rows / sums[:, None]).reshape(shape)
     return checked

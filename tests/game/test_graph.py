@@ -275,6 +275,14 @@ def test_a_wrong_probability_is_named(probability, message):
         from_networkx(hall(probability=probability), 0.9)
 
 
+def test_single_precision_is_normalised_if_asked():
+    graph = hall(probability=np.float32(0.1))
+    graph.edges["hall", "goal", 0]["probability"] = np.float32(0.9)
+    with pytest.raises(InvalidGame, match=r"sums to 0\.9999999776.*normalise=True"):
+        from_networkx(graph, 0.9)
+    assert from_networkx(graph, 0.9, normalise=True).kernel[0, 0, 0].sum() == 1
+
+
 def test_an_edge_of_probability_zero_is_no_transition():
     graph = hall()
     graph.add_edge("goal", "hall", leader="open", follower="go", probability=np.int64(0))

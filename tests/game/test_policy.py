@@ -39,7 +39,8 @@ def stochastic(draw, shape=None):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 0], [0.97, 0]], r"pi1\[s='yard'\] sums to 0\.97; allowed 1 ± 1e-09"),
+        ([[1, 0], [0.97, 0]], r"pi1\[s='yard'\] sums to 0\.97; allowed 1 ± 1e-09$"),
+        (np.float32([[1, 0], [0.1, 0.9]]), r"yard'\] sums to .*; allowed 1 ± 1e-09 \(of float32"),
         ([[0, 0], [1, 0]], r"pi1\[s='hall'\] sums to 0; allowed"),
         ([[2, 0], [1, 0]], r"pi1\[s='hall'\] sums to 2; allowed"),
         ([[1, 0], [1.5, -0.5]], r"pi1\[s='yard'\] has an entry -0\.5; allowed 0 ≤ p ≤ 1"),
