@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import iirl_opt as iirl
-from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
+from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.formats import (
+    KINDS,
     ImportedGame,
     read_dpomdp,
     read_file,
@@ -20,6 +21,7 @@ from iirl_opt.formats import (
     write_file,
     write_pomdp,
 )
+from iirl_opt.formats.comparison import differences
 from iirl_opt.formats.dpomdp.writing import KEYWORDS, NAME
 from iirl_opt.formats.names import distinct_names
 
@@ -68,7 +70,12 @@ def problems(draw, leaders=2):
     shape = draw(st.sampled_from([game.shape[:1], game.shape]))
     size = int(np.prod(shape))
     entries = draw(st.lists(floats, min_size=size, max_size=size))
-    return ImportedGame(game, {"r": np.array(entries).reshape(shape)})
+    reward = draw(st.sampled_from(["r", "r", "a [1]", *AWKWARD]))
+    marks = {
+        name: np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+        for name in draw(st.lists(st.sampled_from(AWKWARD), max_size=2, unique=True))
+    }
+    return ImportedGame(game, {reward: np.array(entries).reshape(shape)}, marks)
 
 
 def plain(game):
@@ -103,6 +110,26 @@ def test_what_goes_out_as_pomdp_comes_back_exactly(tmp_path_factory, problem):
     assert plain(back.game) == plain(problem.game)
     assert same_reward(back.reward(), problem.reward(), problem.game.shape)
     assert back.game.leader_actions == ("-",)
+
+
+@given(problems(), st.sampled_from([kind for kind in KINDS if kind.writer]))
+@settings(deadline=None)
+def test_a_kind_of_file_gives_back_what_it_took(tmp_path_factory, problem, kind):
+    path = tmp_path_factory.mktemp("out") / f"game{kind.suffixes[0]}"
+    try:
+        kind.write(problem, path)
+    except IIRLError:
+        assert not path.exists()
+        return
+    discount = problem.game.exact_discount if "discount" in kind.loses else None
+    found = differences(problem, kind.read(path, discount=discount))
+    # A table of text says floats by decimals.
+    assert kind.name == "csv" or found.rounded == ()
+    kept = [name for name, marks in problem.labels.items() if marks.any() or kind.name != "drn"]
+    lost = [name for name in kept if f"label {name!r}: is lost" in found.lost]
+    assert lost == [] or "labels" in kind.loses
+    two = "leader" in kind.loses and problem.game.n_leader_actions > 1
+    assert found.another == () or two
 
 
 def is_name(label):

@@ -110,6 +110,10 @@ def write_table(problem: ImportedGame | TwoAgentMDP, path: str | Path) -> None:
         _check_labels(name, list(labels), csv)
     for kind, named in (("rewards", given.rewards), ("labels", given.labels)):
         _check_labels(kind, [name or "-" for name in named], csv=False)
+        quoted = [name for name in named if csv and '"' in name]
+        if quoted:  # readers of CSV disagree on those in a head
+            allowed = "names without quotation marks in a .csv file"
+            raise InvalidArgument(f"{kind}[{quoted[0]!r}]", "cannot be written", allowed, quoted[0])
     nw, backend = load_narwhals(), _backend(csv)
     columns = frame_columns(given, exact=True)
     frame = nw.from_dict(columns, backend=backend)

@@ -33,6 +33,9 @@ __all__ = ["write_drn", "write_explicit"]
 
 Array = NDArray[np.float64]
 
+# Characters that no action may have: a blank ends its name, a bracket begins its rewards.
+_UNWRITTEN = re.compile(r"[\s\[\]]")
+
 
 @checked(path=PATH, decimals=FLAG)
 def write_explicit(
@@ -261,7 +264,7 @@ def _labels_of(
             [a] if game.n_follower_actions == 1 else [b] if game.n_leader_actions == 1 else [a, b]
         )
         table[k] = ",".join(str(name) for name in said if name != IDLE) or IDLE
-    written = {k: re.sub(r"\s", "_", name) for k, name in table.items()}
+    written = {k: _UNWRITTEN.sub("_", name) for k, name in table.items()}
     if len(set(written.values())) < len(written):
         double = next(n for k, n in written.items() if list(written.values()).count(n) > 1)
         raise InvalidArgument("problem", f"has two actions written {double!r}", "distinct names")
@@ -271,7 +274,7 @@ def _labels_of(
         last = state
         # The name that a reader makes of a label that comes again: see `choices`.
         label = "" if table[k].startswith("choice ") else table[k].rpartition("#")[0] or table[k]
-        if action_name(label, had[label]) != table[k]:
+        if action_name(label, had[label]) != table[k] or _UNWRITTEN.search(label):
             label = written[k]
         had[label] += 1
         names.append(label)
