@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import one_of
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
+from iirl_opt.exact.numbers import as_reals
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.entries import RowBlocks
@@ -300,10 +301,10 @@ class ChoiceModel:
             if of_choice is None or not of_choice.any():
                 assert of_state is not None or of_choice is not None
                 zero = np.zeros(self.n_states)
-                found[name] = zero if of_state is None else of_state.astype(float)
+                found[name] = zero if of_state is None else as_reals(of_state)
                 continue
             total = of_choice if of_state is None else of_choice + of_state[self.state_of]
-            found[name] = total.astype(float)[slots]
+            found[name] = as_reals(total)[slots]
         return found
 
 

@@ -150,6 +150,9 @@ class _Parser:
         self.at = self._read_head()
         self.type = self._kind()
         self.rewards = self._reward_names()
+        if len(set(self.rewards)) < len(self.rewards):
+            double = next(x for i, x in enumerate(self.rewards) if x in self.rewards[:i])
+            raise FileProblem(path, f"has two reward models called {double!r}; allowed one")
         self.n_states = self._count("@nr_states")
         self.first = 0  # the first choice of the present state
         self.state_of: list[int] = []
@@ -361,6 +364,8 @@ def _state_names(comments: dict[int, str], n_states: int) -> list[str] | None:
     names = [
         next((row[i][1:] for row in values if row[i].startswith("!")), "") for i in range(width)
     ]
+    if any(not name and any(not row[i] for row in values) for i, name in enumerate(names)):
+        return None
     written = [
         ",".join(_value(part, name) for part, name in zip(row, names, strict=True))
         for row in values

@@ -273,6 +273,9 @@ def _read_labels(path: Path, n_states: int) -> dict[str, NDArray[np.bool_]]:
             raise FileProblem(path, f"found no labels; allowed {forms}", line=lines[0][0])
         names, lines = dict(declared), lines[1:]
     marks = {name: np.zeros(n_states, dtype=bool) for name in names.values()}
+    if len(marks) < len(names):
+        double = next(x for i, x in enumerate(names.values()) if x in [*names.values()][:i])
+        raise FileProblem(path, f"has two labels called {double!r}; allowed one")
     for at, line in lines:
         head, *rest = line.replace(":", " ", 1).split()
         state = whole_number(head)

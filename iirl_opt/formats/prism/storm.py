@@ -89,10 +89,7 @@ def read_prism(
             raise FileProblem(path, f"found a longer number; allowed {allowed}", line=number)
     with _quiet(stormpy), _complaints(path):
         jani = path.suffix.lower() == ".jani"
-        if jani:
-            program = stormpy.parse_jani_model(path)[0]
-        else:
-            program = stormpy.parse_prism_program(path, prism_compatibility=True)
+        program = _parsed(stormpy, lines, jani)
         _refuse_kind(program, path)
         values = _values(stormpy, program, {} if constants is None else constants)
         if values:
@@ -187,7 +184,19 @@ def _complaints(path: Path) -> Iterator[None]:
         line = int(at[1] or at[3]) if at else None
         column = int(at[2]) if at and at[2] else None
         first = said.split("\n")[0].removesuffix(", here:")
+        first = re.sub(r"(Error )?in \S+program, line \d+:\s*", "", first)
         raise FileProblem(path, f"Storm says: {first}", line=line, column=column) from None
+
+
+def _parsed(stormpy: Any, lines: Sequence[str], jani: bool) -> Any:
+    """Return what Storm reads of a text, in which there is no mark of the byte order any more."""
+    text = "\n".join(lines)
+    if jani:
+        return stormpy.parse_jani_model_from_string(text)[0]
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "program")
+        file.write_text(text, encoding="utf-8")
+        return stormpy.parse_prism_program(file, prism_compatibility=True)
 
 
 def _refuse_kind(program: Any, path: Path) -> None:
@@ -307,6 +316,7 @@ def _states(built: Any) -> list[str] | None:
             for value in valuations.get_values_states(variable)
         ]
         for variable in valuations.get_all_variables()
+        if variable.name
     ]
     names = [",".join(row) for row in zip(*columns, strict=True)]
     return names if len(set(names)) == built.nr_states else None

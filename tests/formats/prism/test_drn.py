@@ -7,7 +7,7 @@ import pytest
 from doors import same
 
 import iirl_opt as iirl
-from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidReward
 from iirl_opt.formats import ImportedGame, read_drn, read_file, write_drn
 
 HEAD = """// Exported by storm
@@ -120,6 +120,7 @@ def test_a_reward_without_a_name_is_called_reward(read, models, names):
         ("rational", "double-interval", None, "holds double-interval probabilities"),
         ("rational", "parametric", None, "holds parametric probabilities"),
         ("@parameters\n", "@parameters\np q\n", None, "has the parameters p q"),
+        ("steps cost", "cost cost", None, "two reward models called 'cost'"),
         ("@nr_states\n3", "@nr_states\n4", None, "has 3 states; its head says 4"),
         ("@nr_states\n3", "@nr_states\n0", None, "@nr_states 0; allowed a whole number from 1"),
         ("@nr_states\n3\n", "", None, "@nr_states missing"),
@@ -142,6 +143,12 @@ def test_the_first_wrong_line_is_named(read, old, new, line, said):
     with pytest.raises(FileProblem, match=said) as caught:
         read((HEAD + BODY).replace(old, new, 1))
     assert caught.value.line == line
+
+
+def test_rewards_beyond_all_floats_are_refused(read):
+    for word in ("1e999", "9" * 400, "1e300"):
+        with pytest.raises(InvalidReward):
+            read((HEAD + BODY).replace("[0.1, 0]", f"[{word}, 0]"))
 
 
 def test_a_choice_without_successors_is_no_choice(read):

@@ -148,6 +148,7 @@ def test_files_of_another_model_beside_are_not_read(write, tmp_path):
         ("lab", '0="init"\n9: 0\n', 2, "found '9'; allowed a state from 0 to 2"),
         ("lab", '0="init"\n1: 1\n', 2, "found '1'; allowed one of 0"),
         ("lab", "#DECLARATION\ninit\n", None, "no #END"),
+        ("lab", '0="a" 1="a"\n', None, "two labels called 'a'"),
         ("srew", "0 1 2\n", 1, "found 3 words; allowed 2: state reward"),
         ("srew", "0 much\n", 1, "found 'much'; allowed a number"),
         ("srew", "0 1\n0 2\n", 2, "found the reward of this state again"),

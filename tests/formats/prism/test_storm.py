@@ -333,6 +333,16 @@ def test_deadlocks_of_a_program_are_named_or_absorb():
         read_prism("nowhere.nm", 0.5)
 
 
+def test_marks_of_the_byte_order_and_other_line_ends_say_nothing(tmp_path):
+    for name in ("dtmc/die.pm", "dtmc/die.jani"):
+        path = tmp_path / Path(name).name.upper()
+        path.write_bytes(b"\xef\xbb\xbf" + (EXAMPLES / name).read_bytes().replace(b"\n", b"\r\n"))
+        assert read_file(path, discount=0.5).game == read_prism(EXAMPLES / name, 0.5).game
+    path = tmp_path / "nothing.nm"
+    path.write_text("mdp\nmodule m\n[] true -> true;\nendmodule\n")
+    assert read_prism(path, 0.5).game.states == (0,)
+
+
 @pytest.mark.parametrize("suffix", [".jani", ".nm"])
 def test_a_number_that_storm_would_read_for_hours_is_refused(tmp_path, suffix):
     path = tmp_path / f"long{suffix}"
