@@ -59,8 +59,11 @@ def read_names(kind: str, given: Names, n: int, keys: Sequence[Any] | None = Non
     name = f"{kind}s".replace(" ", "_")
     if given is None:
         given = keys or (ALONE if n == 1 and kind != "state" else range(n))
-    elif isinstance(given, int | np.integer):
-        given = range(whole(1)(name, given))
+    elif isinstance(given, int | np.integer) and not isinstance(given, bool):
+        n = len(keys) if keys else n
+        if given != n:
+            raise InvalidGame(f"{kind} labels", f"are {given}", f"{n}, as in P", given)
+        given = range(n)
     names = Labels(LABELS(name, given), kind)
     if len(names) != n and not keys:
         raise InvalidGame(f"{kind} labels", f"are {len(names)}", f"{n}, as in P", len(names))

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from iirl_opt.checks import checked, has, one_of
-from iirl_opt.errors import MissingExtra
+from iirl_opt.errors import InvalidGame, MissingExtra
 from iirl_opt.formats.arrays import from_arrays
 from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Names, Unavailable, named_reward
 from iirl_opt.formats.imported import ImportedGame
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from quantecon.markov import DiscreteDP
 
 __all__ = ["from_quantecon", "to_quantecon"]
+
+MOST_CHOICES = 2**27
 
 Form: TypeAlias = Literal["product", "pairs"]
 
@@ -87,6 +89,9 @@ def from_quantecon(
     if reward.ndim == 1:
         state, action = (np.asarray(at, dtype=np.int64) for at in (ddp.s_indices, ddp.a_indices))
         n_states, n = kernel.shape[1], int(action.max()) + 1
+        if n_states * n > MOST_CHOICES:
+            problem = f"reach {n - 1}: {n_states} states of {n} actions"
+            raise InvalidGame("a_indices", problem, f"up to {MOST_CHOICES:g} choices in all", n)
         pairs = sp.coo_array(kernel)
         row = (state * n + action)[pairs.coords[0]]
         places, shape = (row, pairs.coords[1]), (n_states * n, n_states)

@@ -208,6 +208,8 @@ def test_axes_that_do_not_fit_are_refused_with_those_that_would(shape, axes, fit
         (P, {"reward": np.full(P.shape, np.nan)}, InvalidReward, r"reward\[s=0, a=0, b=0\] is nan"),
         (P, {"reward": np.full(P.shape, -np.inf)}, InvalidReward, "is -inf"),
         (P, {"reward": [0] * 4, "rewards": {}}, InvalidArgument, "rewards are given beside"),
+        (P, {"states": 10**9}, InvalidGame, "state labels are 1000000000; allowed 4"),
+        ({"a": np.eye(2)}, {"follower_actions": 10**9}, InvalidGame, "are 1000000000; allowed 1"),
         (P, {"leader_actions": "abc"}, InvalidGame, "leader action labels are 3; allowed 2"),
         (
             [np.eye(2)] * 3,

@@ -288,6 +288,7 @@ def test_what_is_wrong_is_named_by_row_and_column(library, changes, message):
         (hall("pandas"), {"leader": "boss"}, UnknownLabel, "no leader column is called 'boss'"),
         (hall("pandas"), {"reward": "cost"}, UnknownLabel, "no reward column is called 'cost'"),
         (hall("pandas"), {"states": ["hall"]}, UnknownLabel, "no state is called 'goal'"),
+        (hall("pandas"), {"states": 10**9}, InvalidGame, "state labels are 1000000000; allowed 2"),
         (hall("polars").lazy(), {}, InvalidArgument, "frame is a LazyFrame; allowed .*not lazy"),
         (HALL, {}, InvalidArgument, "frame is a dict"),
         (pd.DataFrame(), {}, InvalidArgument, "frame has no rows"),

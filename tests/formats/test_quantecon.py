@@ -89,6 +89,12 @@ def bad(reward, kernel, beta=0.9):
             InvalidGame,
             r"P\[s='x', a='-', b=0\] is not available",
         ),
+        (
+            DiscreteDP([1.0], [[1.0]], 0.9, [0], [10**9]),
+            {},
+            InvalidGame,
+            "a_indices reach 1000000000",
+        ),
         ("ddp", {}, InvalidArgument, "ddp is 'ddp'; allowed a DiscreteDP"),
     ],
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, checked, one_of
-from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.choices import ALONE, Integers
 from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.imported import ImportedGame
@@ -47,9 +48,9 @@ def to_frame(
     Raises
     ------
     InvalidArgument
-        The backend cannot hold the labels, as polars no tuples.
+        The backend is not installed, or cannot hold the labels, as polars no tuples.
     MissingExtra
-        narwhals, or the backend, is not installed.
+        narwhals is not installed.
 
     **Cost** arithmetic, linear in the transitions.
 
@@ -63,11 +64,11 @@ def to_frame(
     2      1         0           1          1.0     1.0       0.9    0.5
     """
     nw, given = load_narwhals(), ImportedGame.of(problem)
+    if find_spec(backend) is None:
+        raise InvalidArgument("backend", f"is {backend}, which is not installed", "one that is")
     columns = frame_columns(given, exact)
     try:
         return nw.from_dict(columns, backend=backend).to_native()
-    except ImportError:
-        raise MissingExtra(f"a table of {backend}", "tables") from None
     except (TypeError, ValueError) as wrong:
         raise InvalidArgument(
             "backend",
