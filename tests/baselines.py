@@ -611,6 +611,7 @@ TESTING = {
     "games": dict,
     "mdps": dict,
     "observations": lambda: dict(game=GAME),
+    "planted_ties": dict,
     "policies": lambda: dict(game=GAME),
     "rewards": lambda: dict(game=GAME),
     "trajectories": lambda: dict(game=GAME),
@@ -633,6 +634,7 @@ NOT_WALKED = {
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
+    r"PlantedTies|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"ChoiceRow|ObservedRow|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (

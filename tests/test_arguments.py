@@ -70,7 +70,7 @@ MEANINGS = {
         *("an entry inf", "an entry -inf", "complex array", "text array", "an object")
     },
     r"(grid_game|maze_maker)\.(discount|slip)": {"zero", "bool"},
-    r"random_game\.(discount|\w+_influence)": {"zero", "bool", "None"},
+    r"(random_game|games)\.(discount|\w+_influence)": {"zero", "bool", "None"},
     r"(cone_halfspaces|class_inclusion)\.tan": {"zero", "bool", "2.5", "None"},
     r"angle_bound\.bound": {"None", "bool", "2.5"},
     r"strict_environment\.epsilon": {"bool", "2.5"},

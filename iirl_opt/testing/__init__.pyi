@@ -41,8 +41,13 @@ from .partners import (
     observations as observations,
     trajectories as trajectories,
 )
+from .ties import (
+    PlantedTies as PlantedTies,
+    planted_ties as planted_ties,
+)
 
 __all__ = [
+    "PlantedTies",
     "assert_certificate",
     "assert_kkt",
     "assert_policy",
@@ -57,6 +62,7 @@ __all__ = [
     "games",
     "mdps",
     "observations",
+    "planted_ties",
     "policies",
     "rewards",
     "save_counterexample",

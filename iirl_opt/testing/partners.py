@@ -8,12 +8,17 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import each, one_of, whole
+from iirl_opt.checks import each, one_of, optional, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.boltzmann import BoltzmannFollower
-from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.optimal import (
+    EpsilonGreedyFollower,
+    OptimalFollower,
+    TieBreaker,
+    best_responses,
+)
 from iirl_opt.follower.proportional import ProportionalFollower
-from iirl_opt.follower.protocols import Follower
+from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.follower.ties import Ties
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -80,19 +85,23 @@ def observations(
     game: TwoAgentMDP,
     *,
     reward: ArrayLike | None = None,
+    follower: Follower | None = None,
     ties: Iterable[Ties] = TIES,
     deterministic: bool | None = None,
 ) -> st.SearchStrategy[Observation]:
-    """Return a strategy for observations: a commitment and an optimal response to some reward.
+    """Return a strategy for observations: a commitment, and what a follower may answer to it.
 
-    So that reward lies in the feasible set. Shrinks towards the first action of both agents in
-    every state.
+    By default the follower is optimal for some reward, which so lies in the feasible set. Shrinks
+    towards the first action of both agents in every state.
 
     Parameters
     ----------
     reward : the follower's, (S,) or (S, A, B); by default any of ``rewards(game)``, which the
         observation does not tell.
-    ties : the tie rules to choose from; ``"all"`` observes the whole optimal set.
+    follower : whose answers they are: any with the method `respond`. One that breaks ties at random
+        has every answer that it could give: drawn, whatever its seed.
+    ties : where no follower is given, the tie rules to choose from; ``"all"`` observes the whole
+        optimal set.
     deterministic : of the commitment, as in `policies`.
 
     Raises
@@ -102,14 +111,26 @@ def observations(
     check_game(game)
     commitments = policies(game, deterministic=deterministic)
     rules = _tie_rules(list(each(one_of(*TIES), 1)("ties", ties)))
+    optional(FOLLOWER)("follower", follower)
     truths = rewards(game) if reward is None else st.just(check_reward(game, reward))
 
     @st.composite  # and so reported as the record that it is, not as a call of this function
     def observed(draw: st.DrawFn) -> Observation:
-        pi1, rule, truth = draw(commitments), draw(rules), draw(truths)
-        return observe(game, pi1, OptimalFollower(*rule).respond(game, truth, pi1))
+        pi1, truth = draw(commitments), draw(truths)
+        partner = OptimalFollower(*draw(rules)) if follower is None else follower
+        if isinstance(partner, TieBreaker) and getattr(partner, "ties", None) == "random":
+            chosen = draw(_one_a_row(best_responses(game, truth, pi1).optimal))
+            return observe(game, pi1, partner.among(chosen).astype(float))
+        return observe(game, pi1, partner.respond(game, truth, pi1))
 
     return observed()
+
+
+@st.composite
+def _one_a_row(draw: st.DrawFn, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Draw a mask with one of the actions that each row of a mask (S, B) has."""
+    chosen = [draw(st.sampled_from(np.flatnonzero(row).tolist())) for row in mask]
+    return np.asarray(np.eye(mask.shape[1], dtype=bool)[chosen])
 
 
 def trajectories(
