@@ -184,6 +184,11 @@ def test_what_is_no_certificate_is_refused_without_a_traceback(text, tmp_path, c
     assert (code, said.split(":")[0]) == (2, "UNREADABLE")
 
 
+def test_a_mark_before_the_text_is_no_part_of_it(tmp_path, capsys):
+    plain = sealed(document()).encode()
+    assert outcome(b"\xef\xbb\xbf" + plain, tmp_path, capsys) == outcome(plain, tmp_path, capsys)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["a", "b"], ["a", "--seconds"], ["a", "--seconds", "nan"], ["--seconds", "-1", "a"]],

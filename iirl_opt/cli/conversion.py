@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["convert"]
 
+# By their names in `iirl_opt.formats.KINDS`, which takes time to import.
+KINDS_WRITTEN = "npz, dpomdp, pomdp, drn, explicit, csv, parquet, node-link, model"
 MODEL = "model"  # the kind that the library writes, a room above the others
 
 
@@ -27,7 +29,8 @@ def convert(
     file: File,
     target: Annotated[Path, typer.Argument(help="File to write; its suffix says of which kind.")],
     to: Annotated[
-        str | None, typer.Option(help="The kind of the file to write, where its suffix says none.")
+        str | None,
+        typer.Option(help=f"Kind of the file, where its suffix says none: {KINDS_WRITTEN}."),
     ] = None,
     discount: Discount = None,
     const: Constants = None,

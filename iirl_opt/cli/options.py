@@ -36,8 +36,8 @@ PICTURES = (".png", ".pdf", ".svg")
 File = Annotated[
     str,
     typer.Argument(
-        help="A model file, a game of any other kind that is read (`convert` lists them), or the "
-        "name of a shipped model."
+        help="A model file, a game in a file of another kind (.npz, .dpomdp, .drn, .csv, ...), or "
+        "the name of a shipped model."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]

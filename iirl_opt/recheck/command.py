@@ -22,7 +22,7 @@ def inspect(path: str) -> int:
         with open(path, "rb") as file:
             raw = file.read(MOST_BYTES + 1)
         form(len(raw) <= MOST_BYTES, path, f"of at most {MOST_BYTES} bytes")
-        claim = check(raw.decode("utf-8"))
+        claim = check(raw.decode("utf-8-sig"))
     except NotProved as problem:
         print(f"NOT PROVED: it does not hold that {problem}")
         return 1

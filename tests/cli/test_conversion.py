@@ -8,6 +8,7 @@ import pytest
 from commands import iirl
 
 import iirl_opt
+from iirl_opt.cli.conversion import KINDS_WRITTEN, MODEL
 from iirl_opt.formats import KINDS, ImportedGame, read_file, write_file
 
 GAME, TRUTH = iirl_opt.random_game(3, 2, 2, 0)
@@ -147,3 +148,8 @@ def test_a_kind_without_a_discount_says_that_it_is_needed(tmp_path: Path, suffix
     assert (done.code, "--discount" in done.err) == (2, True)
     shown = json.loads(iirl("show", tmp_path / f"out{suffix}", "--discount", "1/3", "--json").out)
     assert shown["fingerprint"] == game.fingerprint
+
+
+def test_the_help_lists_the_kinds_that_are_written() -> None:
+    written = [kind.name for kind in KINDS if kind.writer]
+    assert [*written, MODEL] == KINDS_WRITTEN.split(", ")
