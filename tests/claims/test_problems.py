@@ -127,7 +127,7 @@ claims = [
 def test_claims_of_your_own_are_written(tmp_path: Path, capsys) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     out = tmp_path / "out"
-    assert run(["claims", str(tmp_path / "mine.py"), "--examples", "6", "--out", str(out)]) == 1
+    assert run(["claims", str(tmp_path / "mine.py"), "--examples", "4", "--out", str(out)]) == 1
     printed = capsys.readouterr().out
     assert f"wrote {out / 'my-claim.toml'} (the nearest question: " in printed
     assert f"wrote {out / 'my-claim-.toml'}\n" in printed

@@ -2,11 +2,14 @@
 
 import json
 import tomllib
+from fractions import Fraction
 
 import pytest
 
 from iirl_opt.cli.app import run
-from iirl_opt.library import model_schema, shipped_models
+from iirl_opt.follower import Power, ProportionalFollower
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.library import make_model, model_schema, shipped_models, write_model
 from iirl_opt.library.families import catalogue
 
 FILES = sorted(shipped_models().glob("**/*.toml"))
@@ -23,6 +26,15 @@ def validator():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_shipped_model_is_valid(validator, path) -> None:
     assert [error.message for error in validator.iter_errors(tomllib.loads(path.read_text()))] == []
+
+
+def test_what_is_written_is_valid(validator, tmp_path) -> None:
+    game = TwoAgentMDP([[[[0.3, 0.7]]], [[[1, 0]]]], 0.9, states=[(0, "a"), 1])
+    follower = ProportionalFollower(Power(2))
+    expect = [{"quantity": "value", "values": [1, 2.5], "source": "s"}]
+    problem = make_model(game, [0, Fraction(1, 3)], follower=follower, expect=expect)
+    text = write_model(problem, tmp_path / "m.toml").read_text()
+    assert [error.message for error in validator.iter_errors(tomllib.loads(text))] == []
 
 
 @pytest.mark.parametrize(

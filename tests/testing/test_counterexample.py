@@ -17,7 +17,7 @@ from iirl_opt.errors import IIRLError, InvalidArgument, InvalidGame
 from iirl_opt.testing import games, mdps, save_counterexample
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
-QUICK = settings(max_examples=40, database=None, derandomize=True, deadline=None)
+QUICK = settings(max_examples=25, database=None, derandomize=True, deadline=None)
 
 
 def test_the_smallest_counterexample_is_the_file(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_a_strangers_false_lemma_ends_with_a_model_file(tmp_path: Path, capsys) 
     """The one of the page, as a stranger would copy it."""
     blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8"))
     (lemma,) = [textwrap.dedent(block) for block in blocks if "save_counterexample" in block]
-    profile = 'from hypothesis import settings\nsettings.load_profile("iirl_opt")\n'
+    profile = "import iirl_opt.testing, hypothesis\nhypothesis.settings.load_profile('iirl_opt')"
     (tmp_path / "test_lemma.py").write_text(f"{profile}\n{lemma}", "utf-8")
-    flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=native"]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *flags], cwd=tmp_path, capture_output=True, text=True
     )
