@@ -11,6 +11,7 @@ and that the kind takes, and returns an `ImportedGame`; a writer as ``write(prob
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -334,7 +335,7 @@ def kind_of(path: str | Path) -> FileKind:
     **Cost** arithmetic, on some first bytes.
     """
     path = Path(path)
-    head = first_bytes(path, HEAD)
+    head = first_bytes(path, HEAD).removeprefix(BOM_UTF8)
     named = named_kinds(path)
     for kind in named:
         if kind.looks_like(head):

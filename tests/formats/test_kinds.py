@@ -108,7 +108,7 @@ def test_a_file_of_another_kind_than_its_name_says_is_named(tmp_path):
     for (what, suffix), content in known.items():
         for wrong in {".npz", ".dpomdp", ".toml", ".txt", ""} - {suffix}:
             path = tmp_path / f"wrong{wrong}"
-            path.write_bytes(content)
+            path.write_bytes(content if suffix == ".npz" else b"\xef\xbb\xbf" + content)
             with pytest.raises(FileProblem) as caught:
                 read_file(path)
             assert f"looks like {what}" in str(caught.value)
