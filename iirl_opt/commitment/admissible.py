@@ -204,7 +204,7 @@ class AdmissibleCommitment(MeasuredPlay):
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
     @checked(solver=SOLVER)
-    def solve(self, *, solver: Solver | None = None) -> Commitment:
+    def solve(self, *, solver: Solver | str | None = None) -> Commitment:
         """Return the best admissible commitment.
 
         It is EXACT where `exactly` confirms it; elsewhere its bound is the solver's word.

@@ -186,7 +186,7 @@ class DeterministicCommitment(MeasuredPlay):
         *,
         incumbent: ArrayLike | None = None,
         time_limit: float | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Commitment:
         """Return the best deterministic commitment under the problem's own tie rule.
 

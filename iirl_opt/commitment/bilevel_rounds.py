@@ -24,6 +24,7 @@ from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.values import evaluate
 from iirl_opt.solver import HiGHS, Solved, Solver, Status, solve
+from iirl_opt.solver.records import SOLVER
 
 if TYPE_CHECKING:
     from iirl_opt.commitment.bilevel import DeterministicCommitment
@@ -52,7 +53,7 @@ class Rounds:
     rows: list[cp.Constraint]
     incumbent: ArrayLike | None
     time_limit: float | None
-    solver: Solver | None
+    solver: Solver | str | None
 
     def __post_init__(self) -> None:
         p = self.model.asked
@@ -270,11 +271,11 @@ def accepted_gap(reward: Array, discount: float) -> float:
     return max(ACCEPTED * float(np.ptp(reward)), rounding) / (1 - discount)
 
 
-def _limited(solver: Solver | None, seconds: float | None) -> Solver | None:
+def _limited(solver: Solver | str | None, seconds: float | None) -> Solver | str | None:
     """Return a solver with a time limit, which only HiGHS takes here."""
     if seconds is None:
         return solver
-    chosen = HiGHS() if solver is None else solver
+    chosen = HiGHS() if solver is None else SOLVER("solver", solver)
     if not isinstance(chosen, HiGHS):
         raise InvalidArgument("time_limit", f"is {seconds} for {chosen.name}", "HiGHS", seconds)
     given = seconds if chosen.time_limit is None else min(seconds, chosen.time_limit)

@@ -140,7 +140,7 @@ class OccupancyProgram:
     solver : HiGHS by default.
     """
 
-    solver: Solver | None = None
+    solver: Solver | str | None = None
 
     @checked(problem=PROBLEM)
     def plan(self, problem: CommitmentProblem) -> Commitment:
@@ -175,7 +175,7 @@ class MixedInteger:
     """
 
     time_limit: float | None = None
-    solver: Solver | None = None
+    solver: Solver | str | None = None
 
     @checked(problem=PROBLEM)
     def plan(self, problem: CommitmentProblem) -> Commitment:
@@ -207,7 +207,7 @@ class NormalForm:
     solver : HiGHS by default.
     """
 
-    solver: Solver | None = None
+    solver: Solver | str | None = None
 
     @checked(problem=PROBLEM)
     def plan(self, problem: CommitmentProblem) -> Commitment:

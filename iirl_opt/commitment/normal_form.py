@@ -159,7 +159,7 @@ class MixedCommitment(MeasuredPlay):
         return cp.Problem(self.objective, [*self.constraints, *subject_to])
 
     @checked(subject_to=CONSTRAINTS, solver=SOLVER)
-    def solve(self, subject_to: Rows = (), *, solver: Solver | None = None) -> Commitment:
+    def solve(self, subject_to: Rows = (), *, solver: Solver | str | None = None) -> Commitment:
         """Return the best mixed strategy, evaluated at the follower's true answer.
 
         Without rows of yours it is EXACT where it meets the `supremum`. With rows, which the

@@ -123,7 +123,7 @@ class StackelbergCommitment(MeasuredPlay):
         return by_size(rows.items())
 
     @checked(solver=SOLVER, subject_to=CONSTRAINTS)
-    def solve(self, subject_to: Rows = (), *, solver: Solver | None = None) -> Commitment:
+    def solve(self, subject_to: Rows = (), *, solver: Solver | str | None = None) -> Commitment:
         """Return an optimal commitment.
 
         Without rows of yours its value is proved by Lemma 2, and states that the measure never

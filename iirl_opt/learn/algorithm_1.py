@@ -123,7 +123,7 @@ class InteractiveIRL(FeasibleLearner):
     domain: RewardDomain | None = None
     choice: RewardChoice | None = None
     leader_ties: Literal["first", "random"] = "first"
-    solver: Solver | None = None
+    solver: Solver | str | None = None
     feasible: FeasibleRewards | None = None
     price: float | None = None
     _blamed: tuple[int, ...] | None = field(default=None, repr=False)

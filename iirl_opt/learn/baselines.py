@@ -63,7 +63,7 @@ class MaxMargin:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the reward (S,), or None if no reward has a positive margin."""
         found = feasible.max_margin(penalty=self.penalty, solver=solver)
@@ -91,7 +91,7 @@ class MaximumEntropy:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the reward (S,) of mean zero, or None if the responses say nothing."""
         game, gamma = feasible.game, feasible.game.discount
@@ -132,7 +132,7 @@ class RandomReward:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the reward (S,)."""
         draws = np.random.default_rng(rng)

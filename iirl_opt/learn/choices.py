@@ -59,7 +59,10 @@ class RewardChoice(Protocol):
     """What every choice of a reward does."""
 
     def choose(
-        self, feasible: FeasibleRewards, rng: np.random.Generator, solver: Solver | None = None
+        self,
+        feasible: FeasibleRewards,
+        rng: np.random.Generator,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the choice, or None if nothing but constants was found."""
         ...
@@ -89,7 +92,7 @@ class RandomVertex:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the vertex, or None."""
         try:
@@ -123,7 +126,7 @@ class MeanOfVertices:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the mean, or None."""
         vertex = RandomVertex(domain=self.domain, price=self.price)
@@ -150,7 +153,7 @@ class ChebyshevCentre:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the centre, or None."""
         ball = feasible.chebyshev_centre(domain=self.domain, solver=solver)
@@ -176,7 +179,7 @@ class AnalyticCentre:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the centre, or None."""
         inequalities, equalities = feasible.explicit_rows()
@@ -207,7 +210,7 @@ class HitAndRunMean:
         self,
         feasible: FeasibleRewards,
         rng: int | np.random.Generator | None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Chosen | None:
         """Return the mean, or None."""
         points = feasible.sample(self.n, rng, domain=self.domain, solver=solver)

@@ -47,6 +47,7 @@ from iirl_opt.occupancy.rows import ChoiceRow, StateRow, of_choices, of_states
 from iirl_opt.occupancy.solution import OccupancySolution, sharpened
 from iirl_opt.solver import Solved, Solver, Status, linear_rows, solve
 from iirl_opt.solver.multipliers import by_size, multipliers_of
+from iirl_opt.solver.names import speaks_of
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import CONSTRAINTS, Rows, check_values
 from iirl_opt.solver.stated import stated
@@ -111,7 +112,11 @@ class OccupancyMeasure(MeasuredPlay):
     @cached_property
     def flow(self) -> cp.Constraint:
         """Conservation of flow at every state."""
-        return (flow_matrix(self.game).T @ self.variable == self.game.start).set_label("flow")
+        rows = flow_matrix(self.game).T @ self.variable == self.game.start
+        states = self.game.states
+        return speaks_of(
+            rows.set_label("flow"), lambda index: f"s={states[index[0] if index else 0]!r}"
+        )
 
     @property
     def constraints(self) -> list[cp.Constraint]:
@@ -163,7 +168,7 @@ class OccupancyMeasure(MeasuredPlay):
         reward: ArrayLike,
         *,
         subject_to: Rows = (),
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> OccupancySolution:
         """Return the measure that maximises the expected discounted reward.
 
@@ -321,7 +326,7 @@ class OccupancyMeasure(MeasuredPlay):
                 allowed = "linear rows; others in a `problem` of your own"
                 raise InvalidArgument(place, "is not linear", allowed, row)
 
-    def _solved(self, reward: ArrayLike, subject_to: Rows, solver: Solver | None) -> Solved:
+    def _solved(self, reward: ArrayLike, subject_to: Rows, solver: Solver | str | None) -> Solved:
         """Return the record of the program, by planning where that is the whole answer."""
         problem = self.problem(reward, subject_to=subject_to)
         if solver is None and not subject_to and self.game.n_states > FILLED:

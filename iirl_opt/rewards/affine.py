@@ -98,7 +98,7 @@ class AffineClass:
 
     @checked(reward=array_of_floats(error=InvalidReward), norm=one_of(1, 2), solver=SOLVER)
     def nearest(
-        self, reward: ArrayLike, *, norm: Literal[1, 2] = 1, solver: Solver | None = None
+        self, reward: ArrayLike, *, norm: Literal[1, 2] = 1, solver: Solver | str | None = None
     ) -> RewardSolution:
         """Return the member of the class nearest to a reward (S,); its `value` is the distance.
 

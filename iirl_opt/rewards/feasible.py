@@ -66,7 +66,7 @@ from iirl_opt.rewards.domains import (
 )
 from iirl_opt.rewards.episodes import Episodes
 from iirl_opt.rewards.lifted_rows import Lifted, WholeResponse, gaps_of
-from iirl_opt.rewards.price import LabelledRows, exactly, priced
+from iirl_opt.rewards.price import LabelledRows, exactly, in_words, priced
 from iirl_opt.rewards.sets import RewardSet, RewardSolution
 from iirl_opt.rewards.trajectories import Watched
 from iirl_opt.solver import HiGHS, Solver
@@ -121,6 +121,10 @@ class FeasibleRewards(Episodes, RewardSet):
         nonnegative = [(part.label, part.value) for part in rows if part.kind == "least"]
         return Lifted(equalities, nonnegative)
 
+    def _limits(self, r: cp.Expression) -> list[cp.Constraint]:
+        rows = sorted(self._lifted_rows(r), key=lambda part: part.kind == "least")
+        return [exactly(part) for part in rows]
+
     def _lifted_rows(self, r: cp.Expression, floor: float | None = None) -> list[LabelledRows]:
         """Return the rows of the set, within a domain of state rewards of at least `floor`."""
         joint = self._is_joint(r)
@@ -132,15 +136,23 @@ class FeasibleRewards(Episodes, RewardSet):
             v = cp.Variable(n_states, name=f"V[{t}]")
             mean = episode.mean_reward @ flat if joint else flat
             rows.append(
-                LabelledRows(f"values[{t}]", episode.flow.tocsr() @ v - mean, "equal", None)
+                LabelledRows(
+                    f"values[{t}]",
+                    episode.flow.tocsr() @ v - mean,
+                    "equal",
+                    None,
+                    in_words(self.game),
+                )
             )
             often = repeats[id(episode)]
             if tied.on_v.shape[0]:
                 value = gaps_of(tied, flat, v)
-                rows.append(LabelledRows(f"tied[{t}]", value, "equal", often * tied.size))
+                weight, say = often * tied.size, in_words(self.game, tied.at)
+                rows.append(LabelledRows(f"tied[{t}]", value, "equal", weight, say))
             if free.on_v.shape[0]:
                 value = gaps_of(free, flat, v)
-                rows.append(LabelledRows(f"optimal[{t}]", value, "least", often * free.size))
+                weight, say = often * free.size, in_words(self.game, free.at)
+                rows.append(LabelledRows(f"optimal[{t}]", value, "least", weight, say))
         for t, pool in self._pools():
             v = cp.Variable(n_states, name=f"V[{t}]")
             rows += pool.rows(t, flat, v, joint=joint, floor=floor)
@@ -159,7 +171,7 @@ class FeasibleRewards(Episodes, RewardSet):
         *,
         domain: RewardDomain | None = None,
         subject_to: RewardRows | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
         method: Method = "choose",
         price: float | None = None,
     ) -> RewardSolution:
@@ -248,7 +260,7 @@ class FeasibleRewards(Episodes, RewardSet):
         directions: ArrayLike | None = None,
         *,
         domain: RewardDomain | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
         method: Method = "choose",
     ) -> Array:
         """Return how far the set extends in each direction: ``max c·r − min c·r``, shape (k,).
@@ -280,7 +292,7 @@ class FeasibleRewards(Episodes, RewardSet):
     def _cuts(
         self,
         where: RewardDomain,
-        solver: Solver | None,
+        solver: Solver | str | None,
         method: Method,
         price: float | None = None,
     ) -> CutSearch | None:
@@ -306,7 +318,7 @@ class FeasibleRewards(Episodes, RewardSet):
 
     @checked(penalty=NOT_NEGATIVE, bound=POSITIVE, solver=SOLVER)
     def max_margin(
-        self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | None = None
+        self, *, penalty: float = 0.0, bound: float = 1.0, solver: Solver | str | None = None
     ) -> RewardSolution:
         """Return the state reward under which the responses are best by the largest margin.
 
@@ -344,7 +356,7 @@ class FeasibleRewards(Episodes, RewardSet):
 
     @checked(joint=FLAG, spread=POSITIVE, solver=SOLVER)
     def is_informative(
-        self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | None = None
+        self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | str | None = None
     ) -> bool:
         """Return whether some reward other than a constant explains all observations.
 
@@ -367,7 +379,9 @@ class FeasibleRewards(Episodes, RewardSet):
         return False
 
     @checked(solver=SOLVER)
-    def explain_infeasibility(self, *, solver: Solver | None = None) -> tuple[int, ...] | None:
+    def explain_infeasibility(
+        self, *, solver: Solver | str | None = None
+    ) -> tuple[int, ...] | None:
         """Return episodes that no non-constant state reward explains together, or None.
 
         The answer is minimal: without any one of them some non-constant reward explains the rest.

@@ -83,7 +83,7 @@ class Hull(NamedTuple):
         lifted: Lifted,
         explicit: tuple[Array, Array],
         domain: LinearRows,
-        solver: Solver | None,
+        solver: Solver | str | None,
     ) -> Hull:
         """Return a set that is given lifted and by explicit rows, its implicit equalities found.
 
@@ -102,7 +102,7 @@ class Hull(NamedTuple):
         basis = null_space(equal) if len(equal) else np.eye(r.size)
         return cls(r, equalities, margins, strict, rows[strict], bounds[strict], basis)
 
-    def ball(self, solver: Solver | None) -> Ball:
+    def ball(self, solver: Solver | str | None) -> Ball:
         """Return the largest ball of the set within its affine hull. **Cost** one LP."""
         norms = np.zeros(self.strict.size)
         norms[self.strict] = np.linalg.norm(self.rows @ self.basis, axis=1)
@@ -161,7 +161,10 @@ def _chord(margin: Array, along: Array) -> tuple[float, float]:
 
 
 def dimension(
-    lifted: Lifted, explicit: tuple[Array, Array], box: list[cp.Constraint], solver: Solver | None
+    lifted: Lifted,
+    explicit: tuple[Array, Array],
+    box: list[cp.Constraint],
+    solver: Solver | str | None,
 ) -> int:
     """Return the dimension of a cone that is given lifted and by explicit rows.
 
@@ -185,7 +188,7 @@ def _by_block(blocks: list[cp.Expression], *arrays: NDArray[Any]) -> Iterator[tu
 
 
 def _strict_rows(
-    limits: list[cp.Constraint], margins: list[cp.Expression], solver: Solver | None
+    limits: list[cp.Constraint], margins: list[cp.Expression], solver: Solver | str | None
 ) -> NDArray[np.bool_]:
     """Return which entries of nonnegative margins can be positive somewhere in a convex set.
 

@@ -12,14 +12,17 @@ many are given up, as a majority of observations would.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LabelledRows", "exactly", "priced"]
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.solver.names import speaks_of
+
+__all__ = ["LabelledRows", "exactly", "in_words", "priced"]
 
 Array = NDArray[np.float64]
 
@@ -35,18 +38,43 @@ class LabelledRows(NamedTuple):
         g = 0 where other rows say g ≥ 0, violated by g.
     weight : what a unit of g counts for in the price, shape (rows,); None where no price is asked,
         of rows that hold whatever was observed.
+    say : what each row speaks of, for messages.
     """
 
     label: str
     value: cp.Expression
     kind: Literal["least", "equal", "most"]
     weight: Array | None
+    say: Callable[[tuple[int, ...]], str] | None = None
+
+
+def in_words(
+    game: TwoAgentMDP, at: NDArray[np.int64] | None = None
+) -> Callable[[tuple[int, ...]], str]:
+    """Return what rows say that speak of the choices ``s·B + b`` at some places, or of each state.
+
+    As messages have it: ``s='goal', b='go'``.
+    """
+    n_actions = game.shape[2]
+
+    def say(index: tuple[int, ...]) -> str:
+        k = index[0] if index else 0
+        if at is None:
+            return f"s={game.states[k]!r}"
+        s, b = divmod(int(at[k]), n_actions)
+        return f"s={game.states[s]!r}, b={game.follower_actions[b]!r}"
+
+    return say
 
 
 def exactly(rows: LabelledRows) -> cp.Constraint:
     """Return the rows as a constraint that holds exactly."""
-    limit = rows.value >= 0 if rows.kind == "least" else rows.value == 0
-    return limit.set_label(rows.label)
+    return _labelled(rows.value >= 0 if rows.kind == "least" else rows.value == 0, rows)
+
+
+def _labelled(limit: cp.Constraint, rows: LabelledRows) -> cp.Constraint:
+    limit.set_label(rows.label)
+    return limit if rows.say is None else speaks_of(limit, rows.say)
 
 
 def priced(
@@ -55,7 +83,7 @@ def priced(
     """Return the rows with slacks, named ``slack`` and their label, and what these cost."""
     limits, costs = [], []
     for part in rows:
-        label, value, kind, weight = part
+        label, value, kind, weight = part[:4]
         if weight is None:
             limits.append(exactly(part))
             continue
@@ -69,6 +97,6 @@ def priced(
             limit = value - slack == 0
         else:
             limit = value + slack[:n] - slack[n:] == 0
-        limits.append(limit.set_label(label))
+        limits.append(_labelled(limit, part))
         costs.append(price * (np.tile(weight, size // n) @ slack))
     return limits, costs

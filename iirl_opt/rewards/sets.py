@@ -106,6 +106,9 @@ class RewardSet(ABC):
         list of constraints
             Labelled; each call brings value variables ``V[t]`` of its own.
         """
+        return self._limits(r)
+
+    def _limits(self, r: cp.Expression) -> list[cp.Constraint]:
         equalities, nonnegative = self.lifted(r)
         return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
 
@@ -116,7 +119,7 @@ class RewardSet(ABC):
         *,
         domain: RewardDomain | None = None,
         subject_to: RewardRows | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> RewardSolution:
         """Return a reward of the set that maximises ``Σ objective · r``.
 
@@ -165,7 +168,7 @@ class RewardSet(ABC):
         norm: Literal[1, 2] = 1,
         domain: RewardDomain | None = None,
         subject_to: RewardRows | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> RewardSolution:
         """Return the reward of the set nearest to a given one; its `value` is the distance.
 
@@ -197,7 +200,7 @@ class RewardSet(ABC):
         *,
         joint: bool = False,
         domain: RewardDomain | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
         tries: int = 10,
         spread: float = SPREAD,
         **options: Any,
@@ -237,7 +240,7 @@ class RewardSet(ABC):
         directions: ArrayLike | None = None,
         *,
         domain: RewardDomain | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
     ) -> Array:
         """Return how far the set extends in each direction: ``max c·r − min c·r``, shape (k,).
 
@@ -262,7 +265,7 @@ class RewardSet(ABC):
         return np.asarray(np.maximum(ends.sum(axis=0), 0.0))
 
     @checked(joint=FLAG, solver=SOLVER)
-    def dimension(self, *, joint: bool = False, solver: Solver | None = None) -> int:
+    def dimension(self, *, joint: bool = False, solver: Solver | str | None = None) -> int:
         """Return the dimension of the cone: 1 when only constants are left, at most S (or S·A·B).
 
         A maximal number of rows is made strict at once; those that cannot be are equalities.
@@ -275,7 +278,7 @@ class RewardSet(ABC):
 
     @checked(domain=DOMAIN, solver=SOLVER)
     def chebyshev_centre(
-        self, *, domain: RewardDomain | None = None, solver: Solver | None = None
+        self, *, domain: RewardDomain | None = None, solver: Solver | str | None = None
     ) -> Ball:
         """Return the centre and radius of the largest ball in the set, within its affine hull.
 
@@ -292,7 +295,7 @@ class RewardSet(ABC):
         rng: int | np.random.Generator | None = None,
         *,
         domain: RewardDomain | None = None,
-        solver: Solver | None = None,
+        solver: Solver | str | None = None,
         thin: int | None = None,
         burn: int | None = None,
     ) -> Array:
@@ -340,14 +343,18 @@ class RewardSet(ABC):
         return cp.Problem(goal, self.constraints(r) + limits)
 
     def _search(
-        self, problem: cp.Problem, r: cp.Variable, shape: tuple[int, ...], solver: Solver | None
+        self,
+        problem: cp.Problem,
+        r: cp.Variable,
+        shape: tuple[int, ...],
+        solver: Solver | str | None,
     ) -> RewardSolution:
         """Return the reward that solves a problem in r."""
         solved = solve(problem, solver)
         assert solved.value is not None
         return RewardSolution(np.array(r.value).reshape(shape), solved.value, solved)
 
-    def _hull(self, domain: RewardDomain | None, solver: Solver | None) -> Hull:
+    def _hull(self, domain: RewardDomain | None, solver: Solver | str | None) -> Hull:
         """Return the set within its domain, with its implicit equalities found."""
         r = self._variable(joint=False)
         own = linear_rows(domain_rows(searched(domain), r), r)

@@ -61,7 +61,7 @@ from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.optimum import Gaps, follower_gaps
 from iirl_opt.observation import Trajectory
 from iirl_opt.rewards.lifted_rows import ZERO
-from iirl_opt.rewards.price import LabelledRows
+from iirl_opt.rewards.price import LabelledRows, in_words
 from iirl_opt.solver import LiveProgram
 
 __all__ = ["CommittedGame", "PartialResponse", "Watched", "count_pairs", "visit_ceilings"]
@@ -215,9 +215,9 @@ class PartialResponse:
         shown, others, away = self.places(joint=joint)
         weight = self.counts.ravel()[shown].astype(float)
         rows = [
-            LabelledRows(f"idle[{t}]", gap(same), "equal", None),
-            LabelledRows(f"seen[{t}]", gap(shown), "most", weight),
-            LabelledRows(f"unseen[{t}]", gap(others), "least", None),
+            LabelledRows(f"idle[{t}]", gap(same), "equal", None, in_words(env.game, same)),
+            LabelledRows(f"seen[{t}]", gap(shown), "most", weight, in_words(env.game, shown)),
+            LabelledRows(f"unseen[{t}]", gap(others), "least", None, in_words(env.game, others)),
         ]
         if floor is not None and away.size:
             n = env.ceilings[away]

@@ -86,7 +86,7 @@ class Identification:
     feasible=has("lifted", what="a set of rewards"),
 )
 def identify(
-    feasible: RewardSet, hypothesis: ArrayLike | None = None, *, solver: Solver | None = None
+    feasible: RewardSet, hypothesis: ArrayLike | None = None, *, solver: Solver | str | None = None
 ) -> Identification:
     """Measure a feasible set of state rewards, also against a hypothesis.
 
@@ -138,7 +138,7 @@ class RewardFrame(NamedTuple):
         w = r.direction
         return cls(w, null_space(np.stack([np.ones(w.size), w])).T)
 
-    def width(self, feasible: RewardSet, solver: Solver | None) -> tuple[float, Array]:
+    def width(self, feasible: RewardSet, solver: Solver | str | None) -> tuple[float, Array]:
         """Return the largest ``|φ · x|`` or ``−w · x`` in the simplex, and an x that has it."""
         r = cp.Variable(self.w.size, name="r")
         limits = feasible.constraints(r) + RewardSimplex().constraints(r)
@@ -149,7 +149,7 @@ class RewardFrame(NamedTuple):
                 width, at = value, x
         return width, at
 
-    def angles(self, feasible: RewardSet, solver: Solver | None) -> tuple[float, float]:
+    def angles(self, feasible: RewardSet, solver: Solver | str | None) -> tuple[float, float]:
         """Return bounds above and below on the largest angle between w and a feasible reward.
 
         With ``w · x = 1`` and m_i the largest ``|φ_i · x|``, the tangent is between max m and |m|.
@@ -174,7 +174,7 @@ class RewardFrame(NamedTuple):
 
 
 def _furthest(
-    r: cp.Variable, limits: list[cp.Constraint], directions: Array, solver: Solver | None
+    r: cp.Variable, limits: list[cp.Constraint], directions: Array, solver: Solver | str | None
 ) -> Iterator[tuple[float, Array]]:
     """Yield how far rewards within limits go in each direction (k, S), and one that does.
 

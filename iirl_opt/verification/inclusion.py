@@ -67,7 +67,7 @@ class HalfspaceInclusion:
 
 @checked(feasible=FEASIBLE, solver=SOLVER, halfspaces=array_of_floats(2))
 def prove_inclusion(
-    feasible: FeasibleRewards, halfspaces: ArrayLike, *, solver: Solver | None = None
+    feasible: FeasibleRewards, halfspaces: ArrayLike, *, solver: Solver | str | None = None
 ) -> HalfspaceInclusion:
     """Prove that all feasible state rewards lie in half-spaces, or find one that does not.
 

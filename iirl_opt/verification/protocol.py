@@ -105,7 +105,7 @@ class VerificationProtocol:
     seed: int = 0
     pairs: int = 100
     resolution: float | None = None
-    solver: Solver | None = None
+    solver: Solver | str | None = None
     feasible: FeasibleRewards | None = None
     _probes: tuple[_Probe, ...] | None = field(default=None, repr=False)
 

@@ -104,7 +104,9 @@ class NotRealisable(IIRLError):
 
 
 @checked(game=GAME, solver=SOLVER, environment=is_a(Environment))
-def realise(game: TwoAgentMDP, environment: Environment, *, solver: Solver | None = None) -> Array:
+def realise(
+    game: TwoAgentMDP, environment: Environment, *, solver: Solver | str | None = None
+) -> Array:
     """Return a commitment (S, A) under which the follower faces the environment.
 
     Where the rows differ by less than 1e-9 they count as reached; in a strict environment by less
@@ -152,7 +154,7 @@ def realise(game: TwoAgentMDP, environment: Environment, *, solver: Solver | Non
     )
 
 
-def _nearest(game: TwoAgentMDP, kernel: Array, solver: Solver | None) -> tuple[Array, Array]:
+def _nearest(game: TwoAgentMDP, kernel: Array, solver: Solver | str | None) -> tuple[Array, Array]:
     """Return the commitment (S, A) nearest to a kernel in every state, and the dual weights.
 
     Only entries that some action of the state reaches make rows; what none reaches bounds the
@@ -195,7 +197,9 @@ def _nearest(game: TwoAgentMDP, kernel: Array, solver: Solver | None) -> tuple[A
     return policy / policy.sum(axis=1, keepdims=True), multipliers.reshape(kernel.shape)
 
 
-def _count_pinnable(game: TwoAgentMDP, environment: Environment, solver: Solver | None) -> int:
+def _count_pinnable(
+    game: TwoAgentMDP, environment: Environment, solver: Solver | str | None
+) -> int:
     """Return the largest number of the environment's rows that states of their own can show.
 
     A state shows row i if some mixture of its actions makes b1 uniform and ``P_b1 − P_b`` a
@@ -217,7 +221,7 @@ def _count_pinnable(game: TwoAgentMDP, environment: Environment, solver: Solver 
     return int((matched >= 0).sum())
 
 
-def _largest_shares(offered: Array, rows: Array, solver: Solver | None) -> Array:
+def _largest_shares(offered: Array, rows: Array, solver: Solver | str | None) -> Array:
     """Return for each row the largest multiple of it that a state can show.
 
     The mixtures have mass at most one, so zero is always a point and the best has mass one.

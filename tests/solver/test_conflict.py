@@ -10,8 +10,11 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from iirl_opt.errors import Infeasible, InvalidArgument
+from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
+from iirl_opt.game.policy import uniform_policy
 from iirl_opt.occupancy.measure import OccupancyMeasure
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver import LiveProgram, Status, explain, solve
 from iirl_opt.solver.names import speaks_of
 
@@ -167,3 +170,19 @@ def test_the_message_says_what_rows_speak_of_where_their_model_does():
 def test_the_message_names_a_variable_whose_bounds_leave_it_nothing():
     with pytest.raises(Infeasible, match=r"no number is within the bounds of hemmed\[1\]"):
         solve(cp.Problem(cp.Minimize(cp.sum(hemmed))))
+
+
+def test_rows_of_the_library_are_named_by_the_labels_of_the_game():
+    game, truth = random_game(4, 2, 2, rng=1)
+    follower = OptimalFollower()
+    pi1 = uniform_policy(4, 2)
+    feasible = FeasibleRewards(game).observe(pi1, follower.respond(game, truth, pi1))
+    r = cp.Variable(4, name="r")
+    mine = (r == -truth).set_label("mine")
+    problem = cp.Problem(cp.Minimize(0), [*feasible.constraints(r), mine])
+    with pytest.raises(Infeasible, match=r"(optimal|tied)\[1\] at s='?\w+'?, b="):
+        solve(problem)
+    found = explain(problem)
+    assert found.minimal
+    assert any(row.about for row in found.rows)
+    assert all(row.label == "values[1]" and row.about for row in found.background)
