@@ -4,9 +4,9 @@ Compiling a program costs cvxpy some 4 ms and then 4 to 5 times what reading it 
 5.2 and 1.2 ms for three variables; 7.7 and 2.2 for a feasible set of Maze-Maker after one episode,
 whose whole solve takes 27; 36 and 7 for an occupancy program of 1,000 states and 16,000 variables,
 whose whole solve takes 88). It also knows where each variable and constraint stands, which live
-programs, cuts and bases need. Nearly all programs here are plain: vectors of real, whole
-or boolean variables, constant matrices times variables, sums and differences, and comparisons of
-those. `read_linear` turns such a problem into the arrays that cvxpy would have made, rows and
+programs, cuts and bases need. Nearly all programs here are plain: vectors of real, whole or boolean
+variables, constant matrices times variables, their entries, sums and differences, and comparisons
+of those. `read_linear` turns such a problem into the arrays that cvxpy would have made, rows and
 columns in the same order, and returns None for every other problem, which then takes cvxpy's own
 way. A test holds the two against each other.
 """
@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.atoms.affine.add_expr import AddExpression
 from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression, multiply
+from cvxpy.atoms.affine.index import index, special_index
 from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.unary_operators import NegExpression
@@ -272,6 +273,12 @@ def _affine(expression: Any) -> _Affine:
     if kind is Sum and args[0].ndim <= 1:
         inner = _affine(args[0])
         return inner.through(sp.csr_array(np.ones((1, inner.constant.size))))
+    if kind in (index, special_index):
+        inner = _affine(args[0])
+        key = expression._orig_key if kind is index else expression.key
+        chosen = np.ravel(np.arange(inner.constant.size)[key])
+        eye: Any = sp.eye_array(inner.constant.size, format="csr")
+        return inner.through(eye[chosen])
     if kind is DivExpression and args[1].is_constant():
         return _affine(args[0]).repeated(expression.size).scaled(1.0 / _array(args[1]).ravel())
     if kind is multiply and any(arg.is_constant() for arg in args):
