@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, InvalidValue, UnknownLabel
+from iirl_opt.exact.numbers import as_reals
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.kinds import read_file
 from iirl_opt.game.entries import RowBlocks
@@ -23,7 +25,7 @@ from iirl_opt.game.grid import GridGame, grid_game
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mazes import introductory_game, maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
-from iirl_opt.library.entries import find_label
+from iirl_opt.library.entries import as_float, find_label
 from iirl_opt.library.schema import (
     SOURCES,
     EnvironmentTable,
@@ -235,14 +237,20 @@ def _written_out(
     """Return the game of a kernel (S, A, B, S) of Fractions, or of the floats nearest to them."""
     start: Any = table.start if table.start != "uniform" else None
     if start is not None:
-        number = float if table.floats else Fraction
         states = names["states"] or Labels(range(len(kernel)), "state")
         weights = np.zeros(len(states), dtype=object)
         for name, weight in start.items():
-            weights[find_label(path, states, name, f"game.start.{name}")] = number(weight)
+            key = f"game.start.{name}"
+            exact = as_float(path, weight, key) if table.floats else weight
+            weights[find_label(path, states, name, key)] = exact
         start = weights
+    if table.floats:
+        try:
+            kernel = as_reals(kernel)
+        except TypeError:
+            raise FileProblem(path, "is ragged; allowed (S, A, B, S)", key="game.kernel") from None
     given: Any = names
-    return TwoAgentMDP(kernel.astype(float) if table.floats else kernel, gamma, start, **given)
+    return TwoAgentMDP(kernel, gamma, start, **given)
 
 
 def labels_of(written: list[Any] | None, kind: str) -> Labels | None:
@@ -267,7 +275,12 @@ def labels_of(written: list[Any] | None, kind: str) -> Labels | None:
 def _label(written: Any) -> Any:
     if isinstance(written, list):
         return tuple(map(_label, written))
-    return float(written) if isinstance(written, Decimal) else written
+    if not isinstance(written, float | Decimal):
+        return written
+    number = float(written)
+    if not math.isfinite(number):
+        raise InvalidGame("label", f"is {written}", "a finite number, or a text", written)
+    return number
 
 
 def _from_transitions(path: Path, table: GameTable, gamma: Any) -> TwoAgentMDP:

@@ -396,3 +396,29 @@ def test_values_that_are_none_are_named(table, match: str) -> None:
 
     with pytest.raises(FileProblem, match=match):
         checked()
+
+
+# What is read of it
+
+
+@pytest.mark.parametrize(
+    ("states", "game", "match"),
+    [
+        ("[0, 1]", "floats = true\nkernel = [[[[1e400, 0]]], [[[0, 1]]]]", "is inf"),
+        ("[0, 1]", "floats = true\nkernel = [[[[0.3, 0.7]]], [[[0]]]]", "ragged"),
+        ("[0, 1]", "floats = true\nkernel = [[[[0.3, 0.6]]], [[[0, 1]]]]", "sums to 0.9"),
+        ("[0, 1]", "kernel = [[[[1, 0]]], [[[0, 1]]]]\nstart = { 2 = 1 }", "called '2'"),
+        ("[nan, 1]", "kernel = [[[[1, 0]]], [[[0, 1]]]]", "finite number"),
+        ('[1, "1"]', "kernel = [[[[1, 0]]], [[[0, 1]]]]", "'1' as text twice"),
+        ("[[{ a = 1 }], 1]", "kernel = [[[[1, 0]]], [[[0, 1]]]]", "unhashable"),
+        ("[2020-01-01, 1]", "kernel = [[[[1, 0]]], [[[0, 1]]]]", "date"),
+    ],
+)
+def test_labels_and_floats_that_are_none_are_named(
+    tmp_path: Path, states: str, game: str, match: str
+) -> None:
+    head = 'version = 1\ntitle = "t"\nsource = "s"\n[question]\nfamily = "learning"\n[game]\n'
+    file = tmp_path / "m.toml"
+    file.write_text(f"{head}discount = 0.5\nstates = {states}\n{game}\n")
+    with pytest.raises(FileProblem, match=match):
+        library.read_model(file)
