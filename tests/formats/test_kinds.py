@@ -98,6 +98,9 @@ def contents(tmp_path):
     return {
         ("a saved game", ".npz"): (tmp_path / "game.npz").read_bytes(),
         ("a problem of two agents", ".dpomdp"): BRIDGE.read_bytes(),
+        ("a DRN file", ".drn"): b"// by Storm\n@type: MDP\n@nr_states\n1\n@model\n",
+        ("a program of PRISM's", ".nm or .pm or .sm or .prism"): b"mdp\n\nmodule m\nendmodule\n",
+        ("a JANI model", ".jani"): b'{"jani-version": 1, "name": "m"}',
         ("a model file", ".toml"): b'version = 1\ntitle = "x"\n[game]\n',
         ("a certificate", ".json"): b'{"version": 2, "kind": "witness", "instance": {}}',
     }

@@ -111,8 +111,14 @@ def test_a_model_is_what_storm_holds(name, numbers, tmp_path):
         path = tmp_path / "storm.drn"
         stormpy.io.export_to_drn(model, path)
         same(read_drn(path, "9/10"), found)
-        same(read_drn(write_drn(found, tmp_path / "ours.drn"), "9/10"), found)
-        same(read_explicit(write_explicit(found, tmp_path / "ours.tra"), "9/10"), found)
+        out_and_in_again(found, tmp_path)
+
+
+def out_and_in_again(found, folder):
+    """Assert that both kinds of files hold all of a problem but its discount."""
+    discount = found.game.exact_discount
+    same(read_drn(write_drn(found, folder / "ours.drn"), discount), found)
+    same(read_explicit(write_explicit(found, folder / "ours.tra"), discount), found)
 
 
 def fraction(number):
@@ -164,7 +170,7 @@ def test_storm_reads_what_we_write(tmp_path):
     assert str(stormpy.model_checking(model, asked).get_value(0)) == "13/120"
 
 
-def test_coin2_is_as_the_benchmark_suite_has_it():
+def test_coin2_is_as_the_benchmark_suite_has_it(tmp_path):
     """PRISM's own file where it is there, else the example that stormpy ships."""
     own = SHARED / "coin2.nm"
     path, constants = (own, {"K": 2}) if own.exists() else (COIN, {})
@@ -172,6 +178,7 @@ def test_coin2_is_as_the_benchmark_suite_has_it():
     assert found.game.shape == (272, 1, 3)
     assert found.game.states[0] == "counter=6,pc1=0,coin1=0,pc2=0,coin2=0"
     assert found.game.follower_actions == ("choice 0", "choice 1", "done")
+    out_and_in_again(found, tmp_path)
     for text, expected in (
         ('Pmax=? [ F "finished" & !"agree" ]', 13 / 120),
         ('Pmin=? [ F "finished" & "all_coins_equal_1" ]', 49 / 128),
@@ -185,13 +192,14 @@ def test_coin2_is_as_the_benchmark_suite_has_it():
 
 
 @pytest.mark.skipif(not (SHARED / "wlan0.nm").exists(), reason="PRISM's own files are not here")
-def test_wlan_is_read_for_one_agent_and_for_two():
+def test_wlan_is_read_for_one_agent_and_for_two(tmp_path):
     path = SHARED / "wlan0.nm"
     found = read_file(path, discount="9/10", constants={"COL": "0"})
     assert found.game.shape == (2954, 1, 7)
     assert {name: r.shape for name, r in found.rewards.items()} == dict.fromkeys(
         ["cost", "time", "collisions"], (2954, 1, 7)
     )
+    out_and_in_again(found, tmp_path)
     # Station 1 may send, or leave the state to all others: together they can do what one could.
     both = read_prism(path, "9/10", constants={"COL": 0}, leader=["send1"])
     assert both.game.shape == (2954, 2, 7)
