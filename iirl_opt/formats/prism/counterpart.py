@@ -77,8 +77,7 @@ class Counterpart:
         """Return proved bounds on the property's value from the start, the lower one first.
 
         Of a limit one end is the discounted value, beyond which the property's is; the other is
-        proved apart, and 1, 0 or infinity where it cannot be: where some choices go round for
-        ever before the end.
+        proved apart, and infinite where some choices go round for ever and earn.
 
         **Source** `iirl_opt.formats.prism.undiscounted`. **Cost** arithmetic: up to four linear
         systems with S unknowns a step of two policy iterations in floats; no tie is decided.

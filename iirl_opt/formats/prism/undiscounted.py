@@ -7,7 +7,9 @@ then at most what is earned without, and both are asked for: the most, or the le
 nothing can be earned any more); and over all states that can be met, and their choices, let
 ``d ≥ r + P v − v`` and ``0 < c ≤ T − P T``. Then ``v + (d/c) T`` is at least what any choice makes
 of it, so no policy earns more without a discount; of the least, the one policy found is enough.
-Where a policy can go round for ever before the end there is no such c, and no bound.
+Where a policy can go round for ever before the end there is no such c. If it earns nothing there,
+the states that it can keep to (an *end component*) are worth the same, since each leads to each: v
+and T are made so, and choices that keep to them are no step. If it earns there, there is no bound.
 
 With the discount, no choice is better than the policy found but perhaps those that tie with it as
 far as floats tell: what these gain, times T/c of γP in place of P, is all that it may lack.
@@ -23,12 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from iirl_opt.game.iteration import Played, Rivals, improved, near_optimum
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.problem import PlanningProblem, joint_problem
-from iirl_opt.game.support import reached_from, transitions
+from iirl_opt.game.support import adjacency, reached_from, transitions
 from iirl_opt.game.values import evaluate
 
 __all__ = ["avoiding", "discounted_bounds", "limit_bounds", "surely"]
@@ -54,16 +57,17 @@ def limit_bounds(game: TwoAgentMDP, reward: Array, ends: Booleans) -> tuple[floa
     wide = np.abs(reward).reshape(game.n_states, -1)
     earned = np.broadcast_to(wide, (game.n_states, game.n_choices))
     problem, played, rivals = _nearly_best(game, reward)
-    every = _Walk.of(game, earned, ends, None)
+    least_of_all = bool((reward < 0).any())
+    every = _Walk.of(game, earned, ends, None, rests=not least_of_all)
     values = every.tidy(np.abs(played.values))
-    if (reward < 0).any():
+    if least_of_all:
         low = values - played.error - every.lack(problem, played, rivals)
         one = _Walk.of(game, earned, ends, played.actions)
         high = one.above(one.tidy(values))
     else:
-        low, high = values - played.error, every.above(values)
+        low, high = np.abs(played.values) - played.error, every.above(values)
     least, most = _outward(game, np.maximum(low, 0.0), high)
-    return (-most, -least) if (reward < 0).any() else (least, most)
+    return (-most, -least) if least_of_all else (least, most)
 
 
 def discounted_bounds(game: TwoAgentMDP, reward: Array) -> tuple[float, float]:
@@ -93,6 +97,7 @@ class _Walk(NamedTuple):
     rows, here : of the kernel that are chosen inside, and their states, (k,).
     reward : of these choices, (k,).
     steps : how many steps are taken inside at most, near the discounted number, (S,).
+    one : the end component of each state, by number, (S,).
     """
 
     game: TwoAgentMDP
@@ -101,6 +106,7 @@ class _Walk(NamedTuple):
     here: NDArray[np.int64]
     reward: Array
     steps: Array
+    one: Integers
 
     @classmethod
     def of(
@@ -109,7 +115,13 @@ class _Walk(NamedTuple):
         reward: Array,
         ends: Booleans,
         actions: NDArray[np.int64] | None,
+        *,
+        rests: bool = False,
     ) -> _Walk:
+        """Return what can be met by these actions, or by all.
+
+        With `rests`, end components without reward are one, and keeping to them is no step.
+        """
         n_states, n = reward.shape
         kept = np.ones((n_states, n), dtype=bool)
         if actions is not None:
@@ -120,17 +132,22 @@ class _Walk(NamedTuple):
         met = reached_from(before, after, game.start > 0)
         earns: Booleans = np.asarray((kept & (reward > 0)).any(axis=1))
         inside = met & ~ends & reached_from(after, before, earns)
-        rows = np.flatnonzero((kept & inside[:, None]).ravel())
+        counted, one = kept & inside[:, None], np.arange(n_states)
+        if rests:
+            one, keeps = _end_components(row, after, counted & (reward == 0))
+            counted &= ~keeps
+        rows = np.flatnonzero(counted)
         if actions is None:
-            steps = _nearly_best(game, inside.astype(float))[1].values
+            number = counted.astype(float).reshape(game.shape)
+            steps = _largest_of(_nearly_best(game, number)[1].values, one)
         else:
             policy = kept.astype(float).reshape(game.shape)
             steps = evaluate(game, inside.astype(float), policy)
-        return cls(game, inside, rows, rows // n, reward.ravel()[rows], steps)
+        return cls(game, inside, rows, rows // n, reward.ravel()[rows], steps, one)
 
     def tidy(self, values: Array) -> Array:
-        """Return values that are zero where nothing more is earned."""
-        return np.asarray(np.where(self.inside, values, 0.0))
+        """Return values that are zero where nothing more is earned, and one an end component."""
+        return _largest_of(np.where(self.inside, values, 0.0), self.one)
 
     def above(self, values: Array) -> Array:
         """Return what no policy of these choices exceeds without a discount."""
@@ -166,6 +183,32 @@ class _Walk(NamedTuple):
     def _rounding(self) -> float:
         """The share that a sum over successors may be off, of floats near exact numbers."""
         return EPS * (_width(self.game.matrix) + 8)
+
+
+def _largest_of(values: Array, one: Integers) -> Array:
+    """Return for each state the largest of the values of its class, (S,)."""
+    most = np.full(values.size, -np.inf)
+    np.maximum.at(most, one, values)
+    return most[one]
+
+
+def _end_components(row: Integers, after: Integers, usable: Booleans) -> tuple[Integers, Booleans]:
+    """Return the end component of each state, (S,), and which choices keep to it, (S, n).
+
+    `row` and `after` are the transitions, `usable` the choices that count, (S, n).
+    """
+    n_states, n = usable.shape
+    keeps = usable.ravel().copy()
+    while True:
+        held = keeps[row]
+        graph = adjacency(row[held] // n, after[held], n_states)
+        one = connected_components(graph, connection="strong")[1].astype(np.int64)
+        leaves = keeps.copy()
+        leaves[:] = False
+        leaves[row[one[after] != one[row // n]]] = True
+        if not (keeps & leaves).any():
+            return one, keeps.reshape(n_states, n)
+        keeps &= ~leaves
 
 
 def _nearly_best(game: TwoAgentMDP, reward: Array) -> tuple[PlanningProblem, Played, Rivals]:
