@@ -77,7 +77,7 @@ def test_problems_of_two_agents_come_back_equal(tmp_path, name):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ["coin2", pytest.param("wlan0", marks=pytest.mark.campaign)])
 def test_programs_of_prism_come_back_equal(tmp_path, name):
     pytest.importorskip("stormpy", reason="needs the extra prism, whose licence is the GPL")
     path = PRISM / f"{name}.nm"

@@ -89,7 +89,7 @@ def same_reward(one, two, shape):
 
 
 @given(problems(), st.sampled_from([".dpomdp", ".dpomdp.gz"]))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_what_goes_out_as_dpomdp_comes_back_exactly(tmp_path_factory, problem, suffix):
     path = tmp_path_factory.mktemp("out") / f"game{suffix}"
     write_file(problem, path)
@@ -113,7 +113,7 @@ def test_what_goes_out_as_pomdp_comes_back_exactly(tmp_path_factory, problem):
 
 
 @given(problems(), st.sampled_from([kind for kind in KINDS if kind.writer]))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_a_kind_of_file_gives_back_what_it_took(tmp_path_factory, problem, kind):
     path = tmp_path_factory.mktemp("out") / f"game{kind.suffixes[0]}"
     try:
