@@ -87,6 +87,8 @@ def check_axes(table: ArrayTable) -> None:
     if "state" not in sizes or "next" not in sizes:
         said = f"are {' '.join(table.axes)!r}"
         raise InvalidArgument("axes", said, "state and next among them", table.axes)
+    if 0 in table.shape:
+        raise InvalidGame("P", f"has shape {table.shape}", "at least one along each axis")
     if sizes["state"] != sizes["next"]:
         i, j = (table.axes.index(name) for name in ("state", "next"))
         problem = (

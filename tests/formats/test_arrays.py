@@ -198,6 +198,8 @@ def test_axes_that_do_not_fit_are_refused_with_those_that_would(shape, axes, fit
         ([sp.eye_array(2), sp.eye_array(3)], {}, InvalidGame, r"P\[action=1\] has shape \(3, 3\)"),
         ({"a": np.eye(2), "b": np.eye(3)}, {}, InvalidGame, r"P\[action='b'\] has shape"),
         ({}, {}, InvalidGame, "P is empty"),
+        ([np.zeros((0, 0))], {}, InvalidGame, r"P has shape \(1, 0, 0\)"),
+        (np.zeros((2, 0, 1, 2)), {}, InvalidGame, r"P has shape \(2, 0, 1, 2\)"),
         ([[1, 2], [3]], {}, InvalidGame, "P is ragged"),
         ({("a", "b"): np.eye(2)}, {"leader_actions": "c"}, UnknownLabel, "called 'a'"),
         ({"a": np.eye(2)}, {"reward": {"b": np.eye(2)}}, UnknownLabel, "called 'b'"),

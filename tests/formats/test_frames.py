@@ -1,5 +1,6 @@
 """Tables of pandas and polars, and their files, against the games that they are of."""
 
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,7 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 import iirl_opt as iirl
-from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
+from iirl_opt.errors import (
+    FileProblem,
+    InvalidArgument,
+    InvalidGame,
+    MissingExtra,
+    UnknownLabel,
+)
 from iirl_opt.formats import (
     ImportedGame,
     from_arrays,
@@ -294,11 +301,29 @@ def test_what_is_wrong_is_named_by_row_and_column(library, changes, message):
         (pd.DataFrame(), {}, InvalidArgument, "frame has no rows"),
         (hall("pandas").iloc[:, [0, 0, 1]], {}, InvalidArgument, "frame is no table"),
         (hall("pandas", state=[[0], [0], [1]]), {}, InvalidGame, "'state' holds an unhashable"),
+        (hall("polars", state=[[0], [0], [1]]), {}, InvalidGame, "'state' is of type List"),
+        (hall("polars", reward=[{"a": 1}] * 3), {}, InvalidGame, "'reward' is of type Struct"),
     ],
 )
 def test_what_is_no_table_of_transitions_is_named(frame, more, error, message):
     with pytest.raises(error, match=message):
         from_frame(frame, 0.9 if more else None, **more)
+
+
+def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
+    game, _ = iirl.random_game(2, 1, 1, rng=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("iirl_opt.formats.frames.writing.find_spec", lambda name: None)
+        with pytest.raises(InvalidArgument, match="backend is polars, which is not installed"):
+            to_frame(game, "polars")
+        patch.setattr("iirl_opt.formats.frames.files.find_spec", lambda name: None)
+        with pytest.raises(MissingExtra, match=r"polars or pandas.*iirl-opt\[tables\]"):
+            write_table(game, tmp_path / "game.csv")
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    for door in (to_frame, from_frame):
+        with pytest.raises(MissingExtra, match=r"iirl-opt\[tables\]"):
+            door(game)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_labels_that_a_backend_or_a_file_cannot_hold_are_refused(tmp_path):

@@ -1,5 +1,6 @@
 """QuantEcon's dynamic programs in both forms: the same values there and here."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -7,7 +8,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 import iirl_opt as iirl
-from iirl_opt.errors import InvalidArgument, InvalidGame, InvalidReward, UnknownLabel
+from iirl_opt.errors import (
+    InvalidArgument,
+    InvalidGame,
+    InvalidReward,
+    MissingExtra,
+    UnknownLabel,
+)
 from iirl_opt.formats import ImportedGame, from_quantecon, to_quantecon
 from iirl_opt.testing import games
 
@@ -101,6 +108,13 @@ def bad(reward, kernel, beta=0.9):
 def test_what_is_no_game_is_named(ddp, more, error, message):
     with pytest.raises(error, match=message):
         from_quantecon(ddp, **more)
+
+
+def test_without_quantecon_its_extra_is_named(monkeypatch):
+    game, reward = iirl.random_game(2, 1, 1, rng=0)
+    monkeypatch.setitem(sys.modules, "quantecon.markov", None)
+    with pytest.raises(MissingExtra, match=r"iirl-opt\[quantecon\]"):
+        to_quantecon(game, reward)
 
 
 def test_an_undiscounted_program_needs_a_discount_and_an_outgoing_one_a_reward():

@@ -120,6 +120,8 @@ class EdgeTable:
         nw, series = load_narwhals(), self.column(name, role)
         if series.dtype in (nw.Object, nw.Unknown):
             return _coded_objects(name, series.to_list())
+        if series.dtype.is_nested():
+            raise InvalidGame(f"column {name!r}", f"is of type {series.dtype}", "labels", name)
         found = series.unique(maintain_order=True)
         labels, old = found.to_list(), found
         if series.dtype in (nw.Categorical, nw.Enum):
@@ -162,6 +164,8 @@ class EdgeTable:
             return Numbers(values)
         if series.dtype in (nw.Object, nw.Unknown):
             codes, given = _coded_objects(name, series.to_list())
+        elif series.dtype.is_nested():
+            raise InvalidGame(f"column {name!r}", f"is of type {series.dtype}", "numbers", name)
         else:
             series = series.cast(nw.String) if series.dtype != nw.Boolean else series
             given = series.unique(maintain_order=True).to_list()
