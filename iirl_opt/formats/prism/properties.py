@@ -32,6 +32,8 @@ __all__ = ["REFUSED", "Asked", "parse_property"]
 
 Booleans = NDArray[np.bool_]
 
+LONGEST, DEEPEST = 10_000, 150  # letters of a property, and operators that nest
+
 QUERIES = "Pmax=?, Pmin=?, R{…}max=? or R{…}min=? of F, U, G, C or Cdiscount=γ"
 
 # What is refused: a pattern of the property without its quoted names, what that is, and why.
@@ -106,7 +108,11 @@ def parse_property(text: str, problem: ImportedGame) -> Asked:
     UnknownLabel
         A label, a variable or a reward that the problem does not have.
     """
+    if len(text) > LONGEST:
+        raise InvalidArgument("text", f"has {len(text)} letters", f"up to {LONGEST}", text)
     bare = re.sub(r'"[^"]*"', '""', text)
+    if sum(map(bare.count, ("(", "!", "=>"))) > DEEPEST:
+        raise InvalidArgument("text", "is nested too deeply", f"{DEEPEST} of (, ! and =>", text)
     for pattern, what, why in REFUSED:
         if re.search(pattern, bare):
             raise InvalidArgument("text", f"asks for {what}: {why}", QUERIES, text)

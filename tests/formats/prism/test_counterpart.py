@@ -186,6 +186,9 @@ def test_a_formula_means_states(formula, expected):
         ("R{1}max=? [ Cdiscount=1 ]", "allowed a discount"),
         ("R{1}max=? [ G true ]", "allowed F or C"),
         ("hello", "it has 'hello' at column 1"),
+        (f"Pmax=? [ F {'(' * 5000}", "nested too deeply"),
+        (f"Pmax=? [ F {'!' * 5000}true ]", "nested too deeply"),
+        (f"Pmax=? [ F {'[' * 10**6}", "has 1000011 letters; allowed up to 10000"),
         ("Rmax=? [ C ]", "3 rewards; allowed one of 'steps'"),
     ],
 )

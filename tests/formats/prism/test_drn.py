@@ -1,5 +1,6 @@
 """DRN files: every form of them, every refusal, and what is written read again."""
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -7,8 +8,15 @@ import pytest
 from doors import same
 
 import iirl_opt as iirl
-from iirl_opt.errors import FileProblem, InvalidArgument, InvalidReward
-from iirl_opt.formats import ImportedGame, read_drn, read_file, write_drn
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidReward, MissingExtra
+from iirl_opt.formats import (
+    ImportedGame,
+    from_stormpy,
+    read_drn,
+    read_file,
+    read_prism,
+    write_drn,
+)
 
 HEAD = """// Exported by storm
 @type: MDP
@@ -163,6 +171,20 @@ def test_what_is_written_is_read_again_exactly(read, tmp_path):
     same(read_file(out, discount=0.5), found)
     parted = read(HEAD + BODY, leader=["send"])
     same(read_drn(write_drn(parted, out), 0.5, leader=["send"]), parted)
+
+
+def test_programs_need_an_extra_and_other_files_none(read, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "stormpy", None)  # as where it is not installed
+    assert read(HEAD + BODY).game.n_states == 3
+    for door in (read_prism, from_stormpy):
+        with pytest.raises(MissingExtra, match=r"GPL-3.0.*Linux and macOS.*iirl-opt\[prism\]"):
+            door(tmp_path / "any.nm" if door is read_prism else Sparse(), 0.5)
+
+
+class Sparse:
+    """What looks like a model of stormpy's."""
+
+    is_sparse_model, nr_states, transition_matrix = True, 1, None
 
 
 def test_names_that_are_no_values_of_variables_become_numbers(tmp_path):
