@@ -1,7 +1,7 @@
 """The house can be read: short files, and names that stand in one place."""
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -45,3 +45,9 @@ def test_a_private_function_can_be_found_by_its_name():
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_says_first_what_it_is_about(name):
     assert ast.get_docstring(ast.parse(FILES[name].read_text("utf-8")))
+
+
+def test_a_file_of_tests_has_a_name_of_its_own():
+    """Modules of tests are found by their names alone: of two alike pytest imports one."""
+    names = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert {name for name, count in names.items() if count > 1} == set()
