@@ -48,16 +48,6 @@ def test_it_commits_by_algorithm_2_under_the_posterior_means():
     np.testing.assert_array_equal(some.ask(), ValueIteration().iterate(problem).policy)
 
 
-def test_a_learner_is_frozen_and_asks_the_same_again():
-    old = told(learner(seed=3), 1)
-    pi1 = old.ask()
-    new = old.tell(PARTNER.respond(GAME, TRUTH, pi1))
-    assert (old.episode, new.episode) == (1, 2)
-    np.testing.assert_array_equal(old.ask(), pi1)
-    again = told(learner(seed=3), 2)
-    np.testing.assert_array_equal(again.sample().rewards, new.sample().rewards)
-
-
 def test_chains_start_where_those_of_the_last_episode_ended():
     old = told(learner(chains=2), 1)
     new = told(old, 1)

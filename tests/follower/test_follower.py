@@ -12,7 +12,6 @@ from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
 from iirl_opt.follower.proportional import ProportionalFollower
-from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
 
 TIES = ("first", "last", "random", "mix", "all")
@@ -303,19 +302,6 @@ def test_a_reward_of_states_and_actions_is_averaged_over_the_leader(follower):
 
 
 @pytest.mark.parametrize("follower", FOLLOWERS, ids=repr)
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 2, 1), (1, 1, 3)])
-def test_every_answer_is_a_policy_also_under_a_constant_reward(follower, shape):
-    game = TwoAgentMDP(np.ones((*shape, shape[0]), int), 0.9)
-    answer = follower.respond(game, np.full(shape[0], 0.1), np.full(shape[:2], 1 / shape[1]))
-    assert answer.shape == (shape[0], shape[2])
-    assert (answer >= 0).all()
-    if answer.dtype == bool:
-        assert answer.all()
-    else:
-        assert answer.sum(axis=1) == pytest.approx(1, abs=1e-14)
-
-
-@pytest.mark.parametrize("follower", FOLLOWERS, ids=repr)
 def test_what_is_no_commitment_or_reward_is_refused(follower):
     with pytest.raises(InvalidPolicy, match=r"leader policy\[s='yard'\] sums to 0\.5"):
         follower.respond(crossroads(), SECOND, [[1], [0.5]])
@@ -332,21 +318,6 @@ def test_a_follower_is_a_value(follower):
 
 
 # Local followers
-
-
-@pytest.mark.parametrize("follower", [f for f in FOLLOWERS if getattr(f, "ties", "") != "random"])
-@given(instance=answered())
-def test_an_answer_looks_at_one_row_of_action_values_alone(follower, instance):
-    game, pi1, reward = instance[:3]
-    best = best_responses(game, reward, pi1)
-    assert isinstance(follower, LocalFollower)
-    response = follower.respond(game, reward, pi1)
-    if hasattr(follower, "among"):
-        answer, shown = follower.among, best.optimal
-    else:
-        answer, shown = follower.answer, best.q
-    assert np.array_equal(response, [answer(row) for row in shown])
-    assert np.array_equal(answer(np.stack([shown, shown])), [response, response])
 
 
 @given(data=st.data())

@@ -66,13 +66,6 @@ def test_the_truth_stays_feasible_and_the_estimate_lies_in_the_simplex(run):
         assert learner.centre.slack.max() < 1e-5
 
 
-@given(run=runs())
-def test_the_same_learner_always_asks_the_same(run):
-    _, _, learner = run
-    assert np.array_equal(learner.ask(), learner.ask())
-    assert np.array_equal(pickle.loads(pickle.dumps(learner)).ask(), learner.ask())
-
-
 def costs(learner):
     """What the next commitment loses under the estimate, by planning alone."""
     game, r = learner.game, learner.estimate()

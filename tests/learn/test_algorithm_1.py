@@ -1,7 +1,5 @@
 """Algorithm 1 as ask and tell: what holds for every game, every partner and every run."""
 
-import pickle
-
 import numpy as np
 import pytest
 from depth import share
@@ -100,19 +98,6 @@ def test_no_feasible_reward_is_lost_or_won_by_the_order_of_the_episodes(run):
 # Ask and tell.
 
 
-@given(run=runs())
-def test_the_same_learner_always_asks_the_same(run):
-    game, _, learner = run
-    first, second = learner.ask(), learner.ask()
-    assert np.array_equal(first, second)
-    twin = InteractiveIRL(game, seed=learner.seed, joint=learner.joint, feasible=learner.feasible)
-    assert np.array_equal(twin.ask(), first)
-    copied = pickle.loads(pickle.dumps(learner))
-    assert np.array_equal(copied.ask(), first)
-    assert first.shape == game.shape[:2]
-    assert np.array_equal(game.check_leader_policy(first), first)
-
-
 def test_nothing_that_a_caller_does_to_an_answer_changes_the_learner():
     game, truth = random_game(4, 2, 2, rng=0)
     mine = uniform_policy(4, 2)
@@ -135,18 +120,6 @@ def test_seeds_ask_for_different_first_commitments():
     assert len(asked) > 5
     assert InteractiveIRL(game).estimate() is None
     assert InteractiveIRL(game).episode == 0
-
-
-def test_telling_brings_a_new_learner_and_leaves_the_old_one():
-    game, truth = random_game(5, 2, 2, rng=1)
-    learner = InteractiveIRL(game, seed=4)
-    asked = learner.ask()
-    after = learner.tell(OptimalFollower().respond(game, truth, asked))
-    assert (learner.episode, after.episode) == (0, 1)
-    assert learner.history == ()
-    assert np.array_equal(after.history[0].pi1, asked)
-    assert np.array_equal(learner.ask(), asked)
-    assert (after.seed, after.joint, after.game) == (4, False, game)
 
 
 def test_a_partner_may_have_answered_another_commitment():

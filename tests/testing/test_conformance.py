@@ -13,6 +13,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.follower.proportional import Exponential, ProportionalFollower
+from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.policy import uniform_policy
 from iirl_opt.learn import (
     ActiveIRL,
@@ -46,6 +47,7 @@ FOLLOWERS = [
 
 @pytest.mark.parametrize(("follower", "promised"), FOLLOWERS, ids=lambda x: str(x)[:50])
 def test_our_followers_keep_their_promises(follower, promised):
+    assert isinstance(follower, LocalFollower)
     check_follower(follower, **promised)
 
 

@@ -100,7 +100,7 @@ def test_true_lemmas_pass_under_hypothesis_defaults_where_nothing_was_loaded():
         "assert 'numba' not in sys.modules and 'matplotlib' not in sys.modules\n"
         "from iirl_opt.testing import *\n"
         "from hypothesis import settings\n"
-        "settings.register_profile('fewer', settings.get_profile('default'), max_examples=10)\n"
+        "settings.register_profile('fewer', settings.get_profile('default'), max_examples=5)\n"
         "settings.load_profile('fewer')\n"
         f"{code}\n{LEMMAS}\n"
         "before = set(sys.modules)\n"

@@ -253,6 +253,8 @@ class _LearnerRun(stateful.RuleBasedStateMachine):
             new = old.learner.tell(response, **given)
             require(type(new) is type(old.learner), f"it returned {new!r}")
             require(new is not old.learner, "it returned itself")
+            kept = (new.game, new.seed, new.fixed), (self.game, old.learner.seed, old.learner.fixed)
+            require(kept[0] == kept[1], "it has another game or seed, or is no longer as `fixed`")
         with self._keeps("an episode told is one entry of history more, at its end"):
             before, after = old.learner.history, new.history
             require(new.episode == old.episode + 1, f"{old.episode}, then {new.episode} episodes")
