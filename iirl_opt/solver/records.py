@@ -173,7 +173,7 @@ def SOLVER(name: str, value: Any) -> Solver:
     ):
         raise refuse(name, value, _allowed(called))
     if not isinstance(chosen, HiGHS | Clarabel) and called not in _installed():
-        what = f"is {called}, which is not installed"
+        what = f"is {called or value!r}, which is not installed"
         raise InvalidArgument(name, what, _allowed(called), value)
     return cast(Solver, chosen)
 

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 Rows: TypeAlias = Sequence[cp.Constraint | Sequence[cp.Constraint]]
 
 EXPRESSION: Rule = is_a(cp.Expression)
-PROGRAM: Rule = is_a(cp.Problem)
+_PROBLEM: Rule = is_a(cp.Problem)
 _CONSTRAINT: Rule = is_a(cp.Constraint)
 
 
@@ -79,6 +79,15 @@ def without_variables(name: str, expression: cp.Expression) -> cp.Expression:
 NUMBERS: Rule = array_of_floats(1)
 LIMITS: Rule = array_of_floats(0, 1, finite=False)
 _DENSE: Rule = array_of_floats(2)
+
+
+def PROGRAM(name: str, value: Any) -> cp.Problem:
+    """Return a cvxpy problem each constraint of which is listed once."""
+    problem: cp.Problem = _PROBLEM(name, value)
+    listed = list(dict.fromkeys(problem.constraints))
+    # Of one that is listed twice cvxpy would hand out the multipliers of the last copy alone.
+    twice = len(listed) < len(problem.constraints)
+    return cp.Problem(problem.objective, listed) if twice else problem
 
 
 def MATRIX(name: str, value: Any) -> Any:

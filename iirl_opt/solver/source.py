@@ -88,6 +88,9 @@ class Source:
         for name in values:
             if name not in known:
                 raise UnknownLabel("parameter", name, tuple(known))
+            if sum(p.name() == name for p in self.parameters) > 1:
+                several = f"is the name of several parameters: set {name}.value of each"
+                raise InvalidArgument(f"parameter {name}", several, "names of one parameter each")
         before = {name: known[name].value for name in values}
         try:
             for name, value in values.items():
@@ -104,7 +107,8 @@ def _assign(parameter: cp.Parameter, value: Any) -> None:
         numbers = np.asarray(value, dtype=float)
         parameter.value = numbers
     except (TypeError, ValueError) as why:
-        raise InvalidArgument(place, f"cannot be {_SHORT.repr(value)}", str(why), value) from None
+        allowed = f"numbers of shape {parameter.shape} ({why})"
+        raise InvalidArgument(place, f"cannot be {_SHORT.repr(value)}", allowed, value) from None
     if not np.isfinite(numbers).all():
         raise InvalidArgument(place, "is not finite", "finite numbers", value)
 

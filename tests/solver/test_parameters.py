@@ -184,3 +184,21 @@ def test_what_is_added_to_a_problem_has_a_name_and_what_is_its_own_stays():
     with pytest.raises(Infeasible) as caught:
         live.solve()
     assert set(caught.value.solved.farkas) == {"cap", "added rows"}
+
+
+def test_parameters_of_one_name_are_not_set_by_it():
+    one, two = (cp.Parameter(name="same", value=float(k)) for k in (1, 2))
+    live = LiveProgram.of(cp.Problem(cp.Minimize(cp.sum(x)), [x >= one, x[0] >= two]))
+    with pytest.raises(InvalidArgument, match="name of several parameters"):
+        live.set(same=3.0)
+    one.value = 1.5
+    assert live.solve().value == pytest.approx(5)
+
+
+@pytest.mark.parametrize("goal", [cp.sum(x), cp.norm1(x)])
+def test_a_constraint_that_is_listed_twice_has_one_multiplier(goal):
+    low = (x >= 1).set_label("low")
+    problem = cp.Problem(cp.Minimize(goal), [low, low])
+    for solved in (solve(problem), LiveProgram.of(problem).solve()):
+        assert set(solved.duals) == {"low"}
+        assert solved.duals["low"] == pytest.approx(np.ones(3))
