@@ -84,8 +84,6 @@ def check_learner(
     --------
     >>> import iirl_opt as iirl
     >>> from functools import partial
-    >>> from hypothesis import settings
-    >>> settings.load_profile("iirl_opt")
     >>> check_learner(partial(iirl.ActiveIRL, seed=1), trajectories=False, steps=2)
     """
     __tracebackhide__ = True
