@@ -22,7 +22,10 @@ TIES = ("first", "last", "random", "mix", "all")
 
 def MASK(name: str, value: Any) -> NDArray[np.bool_]:
     """Return a mask (…, B) of actions, at least one in each state."""
-    mask = np.asarray(value)
+    try:
+        mask = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        mask = np.zeros(0)
     if mask.dtype != bool or not mask.ndim or not mask.any(axis=-1).all():
         raise refuse(name, value, "booleans (…, B), one of them true in each state")
     return mask

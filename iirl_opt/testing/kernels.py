@@ -83,7 +83,7 @@ def read_influence(name: str, bounds: Any) -> tuple[Fraction, Fraction]:
     """
     pair = (0, 2) if bounds is None else (0, bounds) if np.ndim(bounds) == 0 else bounds
     allowed = "a number from 0 to 2, or a pair of them: at least, at most"
-    if isinstance(bounds, str) or np.shape(pair) != (2,):
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise refuse(name, bounds, allowed)
     low, high = (EXACT(name, bound) for bound in pair)
     if not 0 <= low <= high <= 2:

@@ -306,6 +306,8 @@ def test_strategies_with_structure_shrink_to_their_simplest_value():
         ),
         (lambda: planted_ties(optimal=[[1, 0]]), "optimal is .*; allowed booleans"),
         (lambda: planted_ties(optimal=[[False, False]]), "optimal is .*one of them true in each"),
+        (lambda: planted_ties(optimal=[[True], [True, True]]), "optimal is .*; allowed booleans"),
+        (lambda: games(leader_influence="5/2"), "leader_influence is '5/2'; allowed a number from"),
         (lambda: planted_ties(optimal=[True]), r"optimal has shape \(1,\); allowed \(S, B\)"),
         (lambda: planted_ties(optimal=[[True, False]]), "optimal leaves out actions of the only"),
         (lambda: planted_ties(shape="sparse"), "shape is 'sparse'; allowed state, joint"),
