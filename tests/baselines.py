@@ -109,7 +109,7 @@ def folder():
 
 def choices():
     """How choices of a file become actions of a game."""
-    return dict(agent="follower", leader=(), unavailable="repeat", deadlocks="refuse")
+    return dict(agent="follower", leader=(), unavailable="repeat", absorbing=False)
 
 
 def solved_program():

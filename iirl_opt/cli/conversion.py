@@ -11,7 +11,15 @@ import typer
 
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head
-from iirl_opt.cli.options import Constants, Discount, File, Json, RewardName, read_problem
+from iirl_opt.cli.options import (
+    Constants,
+    Discount,
+    File,
+    Json,
+    Normalise,
+    RewardName,
+    read_problem,
+)
 from iirl_opt.cli.printing import Printer
 
 if TYPE_CHECKING:
@@ -34,6 +42,7 @@ def convert(
     ] = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     rounded: Annotated[
         bool, typer.Option("--round", help="Let numbers be rounded that the kind cannot hold.")
@@ -48,7 +57,7 @@ def convert(
     from iirl_opt.formats.comparison import write_compared
     from iirl_opt.formats.kinds import named_kinds
 
-    problem = read_problem(file, discount=discount, const=const, reward=reward)
+    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
     kind = _kind(target, to)
     given = _imported(problem, reward)
     found, written = write_compared(
@@ -99,9 +108,24 @@ def _write(
     if kind.name == MODEL:
         from iirl_opt import library
 
-        library.write_model(problem, path)
+        library.write_model(_in_words(problem, given), path)
     else:
         kind.write(given, path, rounded=rounded)
+
+
+def _in_words(problem: ModelProblem, given: ImportedGame) -> ModelProblem:
+    """Return a problem whose model file states the game itself, where people can read that.
+
+    That of a file of another kind would refer to the file: it does if it has more to hold than a
+    model file.
+    """
+    from iirl_opt.formats.kinds import kind_of
+    from iirl_opt.library.tables import game_table
+
+    small = len(given.rewards) <= 1 and game_table(problem.game) is not None
+    if not small or kind_of(problem.path).name == MODEL:
+        return problem
+    return replace(problem, stated={})
 
 
 def _read_back(given: ImportedGame, kind: FileKind, path: Path) -> ImportedGame:

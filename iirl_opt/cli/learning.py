@@ -15,6 +15,7 @@ from iirl_opt.cli.options import (
     File,
     Json,
     LearnerName,
+    Normalise,
     Out,
     Picture,
     RewardName,
@@ -41,6 +42,7 @@ def learn(
     picture: Picture = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -52,7 +54,7 @@ def learn(
     check_picture(picture)
     if learner is not None:
         check_learner(learner)
-    problem = read_problem(file, discount=discount, const=const, reward=reward)
+    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
     run = library.learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
     )

@@ -16,6 +16,7 @@ from iirl_opt.cli.options import (
     File,
     GameSeed,
     Json,
+    Normalise,
     Out,
     RewardName,
     read_problem,
@@ -33,13 +34,16 @@ def show(
     seed: GameSeed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
 
-    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
+    problem = read_problem(
+        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+    )
     facts = _facts(problem)
     printer = Printer(as_json, out)
     document = {**head("show", problem, seed=seed), **facts}
@@ -118,6 +122,7 @@ def export(
     seed: GameSeed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
     as_json: Json = False,
@@ -129,7 +134,9 @@ def export(
     forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
-    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
+    problem = read_problem(
+        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+    )
     program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
         if target is None or out is not None:

@@ -50,6 +50,12 @@ Constants = Annotated[
         "--const", metavar="NAME=VALUE", help="Value of a constant of the file; may be repeated."
     ),
 ]
+Normalise = Annotated[
+    bool,
+    typer.Option(
+        "--normalise", help="Divide rows of the file that rounding left within .002 of one."
+    ),
+]
 RewardName = Annotated[
     str | None, typer.Option("--reward", help="Which reward, of a file that has several.")
 ]
@@ -96,6 +102,7 @@ def read_problem(
     *,
     discount: str | None = None,
     const: list[str] | None = None,
+    normalise: bool = False,
     reward: str | None = None,
     seed: int | None = None,
 ) -> ModelProblem:
@@ -103,7 +110,12 @@ def read_problem(
     from iirl_opt import library
 
     return library.read_model(
-        file, discount=discount, game_seed=seed, constants=constants_of(const), reward=reward
+        file,
+        discount=discount,
+        game_seed=seed,
+        constants=constants_of(const),
+        reward=reward,
+        normalise=normalise,
     )
 
 

@@ -17,6 +17,7 @@ from iirl_opt.cli.options import (
     File,
     GameSeed,
     Json,
+    Normalise,
     Out,
     RewardName,
     read_problem,
@@ -32,6 +33,7 @@ def verify(
     seed: GameSeed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -41,7 +43,9 @@ def verify(
     from iirl_opt.certificate import certify
     from iirl_opt.verification import Verdict
 
-    problem = read_problem(file, discount=discount, const=const, reward=reward, seed=seed)
+    problem = read_problem(
+        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+    )
     answer = library.verify(problem)
     report = answer.found
     certificate, missing = None, ""
@@ -86,6 +90,7 @@ def recheck(
     seed: GameSeed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -103,7 +108,9 @@ def recheck(
     if own is not None:
         from iirl_opt import library
 
-        problem = read_problem(own, discount=discount, const=const, reward=reward, seed=seed)
+        problem = read_problem(
+            own, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+        )
         differences = library.match(certificate, problem).differences
     game = certificate.instance
     discounted = float(game.discount)

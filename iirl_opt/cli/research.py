@@ -16,6 +16,7 @@ from iirl_opt.cli.options import (
     File,
     Jobs,
     Json,
+    Normalise,
     Out,
     Resume,
     RewardName,
@@ -158,6 +159,7 @@ def compare(
     resume: Resume = False,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -171,6 +173,7 @@ def compare(
     asked: dict[str, Any] = {
         "discount": discount,
         "constants": constants_of(const),
+        "normalise": normalise,
         "reward": reward,
     }
     problem = library.read_model(path, **asked)

@@ -15,6 +15,7 @@ from iirl_opt.cli.options import (
     Discount,
     File,
     Json,
+    Normalise,
     Out,
     RewardName,
     Seed,
@@ -31,6 +32,7 @@ def solve(
     seed: Seed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -38,7 +40,7 @@ def solve(
     """Answer the question of any model file, with its evidence."""
     from iirl_opt import library
 
-    problem = read_problem(file, discount=discount, const=const, reward=reward)
+    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
     complete = True
     try:
         answer = library.answer(problem, seed=seed)
@@ -74,6 +76,7 @@ def check(
     seed: Seed = None,
     discount: Discount = None,
     const: Constants = None,
+    normalise: Normalise = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -85,7 +88,9 @@ def check(
     printer = Printer(as_json, out)
     report: list[dict[str, Any]] = []
     for file in files:
-        problem = read_problem(str(file), discount=discount, const=const, reward=reward)
+        problem = read_problem(
+            str(file), discount=discount, const=const, normalise=normalise, reward=reward
+        )
         quantities = library.answer(problem, seed=seed).quantities
         expected = problem.expect if problem.as_stated else []
         findings = library.check(expected, quantities, file)

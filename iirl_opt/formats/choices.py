@@ -3,7 +3,9 @@
 A `TwoAgentMDP` has every pair of actions in every state. Elsewhere one agent may choose alone, from
 actions that differ from state to state. Here the one agent is the follower, or the leader, and the
 other has one action; and a pair that a state lacks repeats one that it has, so that nothing can be
-gained by it: the first of the same leader action, else the first of all.
+gained by it. A leader's action that the state lacks repeats the first that it has; behind a
+leader's action, a follower's that the state lacks there repeats the first that it has there. So who
+has no choice in a state cannot take the other's away.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from iirl_opt.game.reward import check_reward
 
 __all__ = [
     "AGENT",
-    "ALONE",
+    "IDLE",
     "UNAVAILABLE",
     "Agent",
     "Names",
@@ -37,6 +39,7 @@ __all__ = [
     "name_actions",
     "named_reward",
     "read_names",
+    "refuse_bare",
     "stand_ins",
 ]
 
@@ -48,7 +51,7 @@ Names: TypeAlias = Iterable[Any] | int | None
 
 AGENT: Rule = one_of("leader", "follower")
 UNAVAILABLE: Rule = one_of("repeat", "refuse")
-ALONE = ("-",)  # the action of an agent that has no choice
+IDLE = "-"  # the action of an agent that has no choice
 
 
 def read_names(kind: str, given: Names, n: int, keys: Sequence[Any] | None = None) -> Labels:
@@ -58,7 +61,7 @@ def read_names(kind: str, given: Names, n: int, keys: Sequence[Any] | None = Non
     """
     name = f"{kind}s".replace(" ", "_")
     if given is None:
-        given = keys or (ALONE if n == 1 and kind != "state" else range(n))
+        given = keys or ((IDLE,) if n == 1 and kind != "state" else range(n))
     elif isinstance(given, int | np.integer) and not isinstance(given, bool):
         n = len(keys) if keys else n
         if given != n:
@@ -109,7 +112,7 @@ def _count(name: str, given: Names) -> int | None:
 
 
 def stand_ins(
-    available: NDArray[np.bool_], names: Sequence[Labels], unavailable: Unavailable
+    available: NDArray[np.bool_], names: Sequence[Sequence[Any]], unavailable: Unavailable
 ) -> Integers:
     """Return for each choice ``(s·A + a)·B + b`` the one that stands for it: itself if available.
 
@@ -124,29 +127,34 @@ def stand_ins(
     InvalidGame
         A state has no choice; a choice is missing, and that is refused.
     """
-    n_states, n_a, n_b = available.shape
-    rows = available.reshape(n_states, -1)
-    bare = np.flatnonzero(~rows.any(axis=1))
-    if bare.size:
-        raise InvalidGame(
-            f"state {names[0][bare[0]]!r}",
-            f"has no choice{_more(bare)}",
-            "at least one, or absorbing=True",
-            names[0][bare[0]],
-        )
-    missing = np.argwhere(~available)
-    if unavailable == "refuse" and len(missing):
+    refuse_bare(np.asarray(~available.any(axis=(1, 2))), names[0])
+    if unavailable == "refuse" and not available.all():
+        missing = np.argwhere(~available)
         at = ", ".join(
             f"{axis}={known[i]!r}" for axis, known, i in zip("sab", names, missing[0], strict=True)
         )
         allowed = 'every pair of actions in every state, or unavailable="repeat"'
         raise InvalidGame(f"P[{at}]", f"is not available{_more(missing)}", allowed)
-    first = np.broadcast_to(rows.argmax(axis=1)[:, None], (n_states, n_a))
-    same = available.argmax(axis=2) + np.arange(n_a) * n_b
-    repeated = np.where(available.any(axis=2), same, first)[..., None]
-    own = np.arange(n_a * n_b).reshape(n_a, n_b)
-    chosen = np.where(available, own, repeated) + np.arange(n_states)[:, None, None] * (n_a * n_b)
-    return np.asarray(chosen.ravel(), dtype=np.int64)
+    n_states, n_a, n_b = available.shape
+    s, some = np.arange(n_states)[:, None], available.any(axis=2)
+    a = np.where(some, np.arange(n_a), some.argmax(axis=1)[:, None])
+    first = available.argmax(axis=2)[s, a][..., None]
+    chosen = np.where(available[s, a], np.arange(n_b), first) + a[..., None] * n_b
+    return np.asarray(chosen + s[..., None] * (n_a * n_b), dtype=np.int64).ravel()
+
+
+def refuse_bare(bare: NDArray[np.bool_], states: Sequence[Any]) -> None:
+    """Refuse states that have no choice.
+
+    Raises
+    ------
+    InvalidGame
+    """
+    if bare.any():
+        at = np.flatnonzero(bare)
+        first = states[at[0]]
+        problem = f"has no choice{_more(at)}"
+        raise InvalidGame(f"state {first!r}", problem, "at least one, or absorbing=True", first)
 
 
 def absorb(offered: NDArray[np.bool_]) -> Integers:

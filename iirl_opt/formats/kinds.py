@@ -4,8 +4,8 @@ A file is of the kind that its name says, upper case or lower. Its first bytes a
 where they are those of another kind, that is said, and nothing is read as what it is not. One more
 kind is one line more in `KINDS`; its reader and writer are loaded when a file needs them.
 
-A reader is called as ``read(path, discount=…, constants=…)``, with those of the two that are given
-and that the kind takes, and returns an `ImportedGame`; a writer as ``write(problem, path)``.
+A reader is called as ``read(path, discount=…, constants=…, normalise=…)``, with those that are
+given and that the kind takes, and returns an `ImportedGame`; a writer as ``write(problem, path)``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import MAPPING, PATH, checked
+from iirl_opt.checks import FLAG, MAPPING, PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import GZIP, UTF_16, first_bytes
 from iirl_opt.formats.imported import ImportedGame
@@ -50,6 +50,10 @@ LOSSES = {
 }
 
 
+# Why a kind of files does not take what may be said of a file.
+WITHOUT = {"constants": "has no constants", "normalise": "holds numbers that are normalised"}
+
+
 @dataclass(frozen=True)
 class FileKind:
     """A kind of files.
@@ -62,7 +66,7 @@ class FileKind:
     looks : what its first bytes show, as a regular expression; empty if nothing does.
     reader : ``module:function``, empty if nothing of `formats` reads it.
     writer : ``module:function``, empty if nothing writes it.
-    takes : which of ``discount`` and ``constants`` the reader takes.
+    takes : which of ``discount``, ``constants`` and ``normalise`` the reader takes.
     options : what the writer takes besides: ``rounded``, consent to rounding.
     loses : what a file of this kind has no place for, of a list in `LOSSES`.
     elsewhere : what reads it, where that is nothing of `formats`.
@@ -75,7 +79,7 @@ class FileKind:
     looks: bytes
     reader: str = ""
     writer: str = ""
-    takes: tuple[str, ...] = ("discount",)
+    takes: tuple[str, ...] = ("discount", "normalise")
     options: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
     elsewhere: str = ""
@@ -91,7 +95,7 @@ class FileKind:
         said = {name: value for name, value in given.items() if value is not None}
         for name, value in said.items():
             if name not in self.takes:
-                allowed = f"none, since {self.title} has no {name}"
+                allowed = f"none, since {self.title} {WITHOUT[name]}"
                 raise InvalidArgument(name, f"is {value!r}", allowed, value)
         found: ImportedGame = _load(self.reader)(path, **said)
         return found
@@ -120,6 +124,7 @@ KINDS: tuple[FileKind, ...] = (
         rb"\APK\x03\x04",
         f"{SAVED}:read_npz",
         f"{SAVED}:write_npz",
+        takes=("discount",),
         binary=True,
     ),
     FileKind(
@@ -163,7 +168,7 @@ KINDS: tuple[FileKind, ...] = (
     FileKind(
         "drn",
         "a DRN file of Storm's",
-        (".drn",),
+        (".drn", ".drn.gz"),
         rb"(?m)^@type\s*:",
         f"{PRISM}.drn:read_drn",
         f"{PRISM}.writing:write_drn",
@@ -220,9 +225,13 @@ KINDS: tuple[FileKind, ...] = (
 )
 
 
-@checked(path=PATH, constants=MAPPING)
+@checked(path=PATH, constants=MAPPING, normalise=FLAG)
 def read_file(
-    path: str | Path, *, discount: Any = None, constants: Mapping[str, Any] | None = None
+    path: str | Path,
+    *,
+    discount: Any = None,
+    constants: Mapping[str, Any] | None = None,
+    normalise: bool = False,
 ) -> ImportedGame:
     """Read a file of any kind that the library reads: see `KINDS`.
 
@@ -230,13 +239,15 @@ def read_file(
     ----------
     discount : 0 ≤ γ < 1, used in place of the file's; needed where the file holds none.
     constants : values of a file's constants by name, such as ``{"K": 2}``.
+    normalise : whether rows within 2e-3 of one are divided by their sum: what is left of 1/3 in a
+        file of six digits.
 
     Raises
     ------
     FileProblem
         The file is of no kind that is known, of another than its name says, or damaged.
     InvalidArgument
-        Constants are given for a kind that has none.
+        Constants are given for a kind that has none, or `normalise` for one that needs none.
     MissingExtra
         Its reader needs a package that is not installed.
     OSError
@@ -258,7 +269,9 @@ def read_file(
     if not kind.reader:
         problem = f"is {kind.title}, {_reason(kind.elsewhere, 'reads')}"
         raise FileProblem(Path(path), problem)
-    return kind.read(path, discount=discount, constants=constants or None)
+    return kind.read(
+        path, discount=discount, constants=constants or None, normalise=normalise or None
+    )
 
 
 @checked(path=PATH)

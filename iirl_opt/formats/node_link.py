@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.checks import PATH, checked
+from iirl_opt.checks import FLAG, PATH, checked
 from iirl_opt.errors import (
     FileProblem,
     InvalidArgument,
@@ -89,13 +89,16 @@ def write_node_link(problem: ImportedGame | TwoAgentMDP, path: str | Path) -> No
     write_text(path, json.dumps(document | {"edges": edges}, allow_nan=False) + "\n")
 
 
-@checked(path=PATH)
-def read_node_link(path: str | Path, discount: Any = None) -> ImportedGame:
+@checked(path=PATH, normalise=FLAG)
+def read_node_link(
+    path: str | Path, discount: Any = None, *, normalise: bool = False
+) -> ImportedGame:
     """Read the game of a node-link JSON file, whoever wrote it.
 
     Parameters
     ----------
     discount : 0 ≤ γ < 1, used in place of the graph's; needed where it has none.
+    normalise : as in `TwoAgentMDP`, for floats.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def read_node_link(path: str | Path, discount: Any = None) -> ImportedGame:
         raise FileProblem(path, f"is no JSON ({problem})") from problem
     graph = _graph(path, document)
     try:
-        game = from_networkx(graph, discount)
+        game = from_networkx(graph, discount, normalise=normalise)
         rewards, labels = _read_rewards(game, graph), _marks(graph)
         return ImportedGame(game, rewards, labels, _available(game, graph), _source(graph))
     except (InvalidArgument, InvalidGame, InvalidReward, UnknownLabel) as problem:

@@ -71,7 +71,8 @@ def sum_allowed(total: Any, tolerance: float) -> str:
     """Return what a sum may be, and what to do if it is off by no more than rounding."""
     said = f"1 ± {tolerance:g}"
     if tolerance < abs(total - 1) <= ROUNDED_SUMS:
-        return f"{said} (normalise=True divides by sums that rounding left within {ROUNDED_SUMS:g})"
+        by = f"divides by sums that rounding left within {ROUNDED_SUMS:g}"
+        return f"{said} (normalise=True, --normalise, {by})"
     return said
 
 

@@ -58,16 +58,18 @@ class Reading:
     discount : in place of its own.
     constants : the values of its constants, by name, as it would write them.
     reward : which of its rewards, by name; its only one if that is None.
+    normalise : whether rows that are off one by rounding are divided by their sum.
     """
 
     discount: Any = None
     constants: Mapping[str, str] = field(default_factory=dict)
     reward: str | None = None
+    normalise: bool = False
 
     @property
     def as_stated(self) -> bool:
         """Whether nothing is asked."""
-        return self.discount is None and not self.constants and self.reward is None
+        return self == Reading()
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,12 @@ def read_imported(path: Path, asked: Reading) -> GameOfFile:
     Where the file has several and none is asked for, there is none: not every question needs one.
     """
     try:
-        found = read_file(path, discount=asked.discount, constants=asked.constants)
+        found = read_file(
+            path,
+            discount=asked.discount,
+            constants=asked.constants,
+            normalise=asked.normalise,
+        )
     except InvalidArgument as problem:
         raise FileProblem(path, str(problem)) from problem
     try:
@@ -113,8 +120,14 @@ def read_game(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         if getattr(table, key) not in (None, False) and source not in sources:
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
     constants = {name: _as_text(value) for name, value in table.constants.items()}
-    asked = Reading(gamma, constants | dict(asked.constants), asked.reward or table.reward)
-    for key, given in (("constants", asked.constants), ("reward", asked.reward)):
+    asked = Reading(
+        gamma,
+        constants | dict(asked.constants),
+        asked.reward or table.reward,
+        asked.normalise or table.normalise,
+    )
+    for key in ("constants", "reward", "normalise"):
+        given = getattr(asked, key)
         if given and source != "file":
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")
     if gamma is None and source in ("transitions", "kernel", "grid", "environment"):

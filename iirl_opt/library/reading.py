@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import MAPPING, PATH, SEED, TEXT, checked
+from iirl_opt.checks import FLAG, MAPPING, PATH, SEED, TEXT, checked
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.formats.kinds import kind_of
@@ -27,7 +27,7 @@ from iirl_opt.library.shipped import find_model
 __all__ = ["model_schema", "read_model", "refuse_foreign_tables"]
 
 
-@checked(name=PATH, game_seed=SEED, constants=MAPPING, reward=TEXT)
+@checked(name=PATH, game_seed=SEED, constants=MAPPING, reward=TEXT, normalise=FLAG)
 def read_model(
     name: str | Path,
     *,
@@ -35,6 +35,7 @@ def read_model(
     game_seed: int | None = None,
     constants: Mapping[str, Any] | None = None,
     reward: str | None = None,
+    normalise: bool = False,
 ) -> ModelProblem:
     """Read a model file, a shipped model by its name, or any file that `formats.read_file` reads.
 
@@ -45,6 +46,8 @@ def read_model(
     discount, game_seed : in place of the file's own discount, and of the seed of its random game.
     constants : values of the constants of a file of another kind, by name.
     reward : which reward of a file of another kind that has several, by its name.
+    normalise : whether rows of a file of another kind that are off one by rounding, within 2e-3,
+        are divided by their sum.
 
     Raises
     ------
@@ -59,7 +62,7 @@ def read_model(
     """
     path = find_model(name)
     values = {each: str(value) for each, value in (constants or {}).items()}
-    asked = Reading(discount, values, reward)
+    asked = Reading(discount, values, reward, normalise)
     if kind_of(path).name != "model":
         return _of_a_game(path, asked)
     document = read_document(path, catalogue.FAMILIES)
@@ -168,6 +171,7 @@ def _restate(table: GameTable, asked: Reading, game: TwoAgentMDP) -> None:
         table.discount = game.exact_discount
     table.constants = {**table.constants, **asked.constants}
     table.reward = asked.reward or table.reward
+    table.normalise = asked.normalise or table.normalise
 
 
 def _stating(problem: ModelProblem, tables: Mapping[str, Any]) -> ModelProblem:

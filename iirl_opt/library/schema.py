@@ -155,6 +155,7 @@ class GameTable(Table):
     file: str | None = None
     constants: dict[str, bool | int | float | str] = {}
     reward: str | None = None
+    normalise: bool = False
 
 
 SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")

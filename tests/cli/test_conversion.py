@@ -114,7 +114,9 @@ def test_a_name_that_does_not_say_the_kind_is_said(several: Path) -> None:
 
 def test_a_model_file_is_written_and_answers_as_its_source_does(several: Path) -> None:
     done = iirl("convert", several, several.with_name("out.toml"), "--reward", "truth")
-    assert (done.code, done.err) == (0, "")
+    lost = ["label 'done': is lost", "reward 'truth': is called 'reward'"]
+    assert (done.code, done.err.splitlines()) == (0, [f"iirl-opt: {line}" for line in lost])
+    assert "transitions = [" in several.with_name("out.toml").read_text()  # for people
     model = iirl_opt.read_model(several.with_name("out.toml"))
     assert model.game == GAME
     assert np.array_equal(model.need_truth(), TRUTH)
@@ -131,7 +133,7 @@ def test_rewards_for_entering_a_state_are_said_to_count_otherwise(tmp_path: Path
     text = source.read_text().splitlines()
     kept = [line for line in text if not line.startswith("R:")]
     (tmp_path / "in.dpomdp").write_text("\n".join([*kept, "R: * : * : 0 : * : 1", ""]))
-    for name, said in (("out.npz", 1), ("out.dpomdp", 0), ("out.toml", 0)):
+    for name, said in (("out.npz", 1), ("out.dpomdp", 0), ("out.toml", 1)):
         done = iirl("convert", "in.dpomdp", name, cwd=tmp_path)
         assert done.code == 0, done.err
         assert done.err.count("count from the next step on is lost") == said, name

@@ -147,11 +147,10 @@ def test_missing_choices_repeat_one_of_their_state_and_are_worth_no_more(data):
         assert (kernel[there] == game.kernel[there]).all()
         assert (worth[there] == reward[there]).all()
         for s, a, b in np.argwhere(~there):
-            same = there[s, a] if there[s, a].any() else there[s]
-            own = game.kernel[s, a][same] if there[s, a].any() else game.kernel[s][same]
-            r = reward[s, a][same] if there[s, a].any() else reward[s][same]
-            assert (kernel[s, a, b] == own[0]).all()
-            assert worth[s, a, b] == r[0]
+            has = a if there[s, a].any() else there[s].any(axis=1).argmax()
+            then = b if there[s, has, b] else there[s, has].argmax()
+            assert (kernel[s, a, b] == game.kernel[s, has, then]).all()
+            assert worth[s, a, b] == reward[s, has, then]
     if not there.all():
         with pytest.raises(InvalidGame, match=r"P\[s=.*, a=.*, b=.*\] is not available"):
             from_arrays(zeroed, 0.5, unavailable="refuse")

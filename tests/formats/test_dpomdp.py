@@ -730,7 +730,7 @@ def told(path, entries, gap):
     """What a file says that has a gap before the last number of each statement."""
     lines = [f"{' : '.join(words)} :{gap}{number}\n" for *words, number in entries]
     path.write_text(HEADER + "".join(lines), encoding="utf-8")
-    header = read_header(path, split_statements(path))
+    header = read_header(path, split_statements(path), 1e-9)
     tables = Tables(header)
 
     def place(line):

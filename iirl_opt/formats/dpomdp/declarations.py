@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, UnknownLabel
+from iirl_opt.formats.choices import IDLE
 from iirl_opt.formats.dpomdp.statements import NUMBER, FileLine, FileStatement, whole_number
+from iirl_opt.game.kernel import SUM_TOLERANCE, sum_allowed
 
 __all__ = [
     "ALL",
-    "SUM_TOLERANCE",
     "Header",
     "Joint",
     "Names",
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 ALL = slice(None)
-SUM_TOLERANCE = 1e-9
 LARGEST = 2**28  # entries of a dense table: 1 GiB of transitions, 2 GiB of rewards
 
 
@@ -148,7 +148,7 @@ class Single(Joint):
     @classmethod
     def of(cls, names: Names, of_first: bool = False) -> Single:
         """Return the joint actions in which the other agent has nothing to choose."""
-        other = Names(names.kind, 1, {"-": 0})
+        other = Names(names.kind, 1, {IDLE: 0})
         return cls(*((names, other) if of_first else (other, names)), of_first)
 
     def select(self, line: FileLine, i: int) -> slice:
@@ -167,9 +167,10 @@ class Header(NamedTuple):
     actions: Joint
     observations: Joint
     statements: Iterator[FileStatement]
+    tolerance: float
 
 
-def read_header(path: Path, statements: Iterator[FileStatement]) -> Header:
+def read_header(path: Path, statements: Iterator[FileStatement], tolerance: float) -> Header:
     """Return the declarations, or complain of the first wrong one."""
 
     def take(*allowed: str) -> FileStatement:
@@ -192,11 +193,13 @@ def read_header(path: Path, statements: Iterator[FileStatement]) -> Header:
     line, i = take("states").only_place()
     states = Names.declared(line, i, "state")
     check_size(line, i, "S²", states.size**2)
-    start = read_start(take("start", "start include", "start exclude"), states)
+    start = read_start(take("start", "start include", "start exclude"), states, tolerance)
     actions = Joint.declared(take("actions"), "action")
     check_size(line, i, "S²·A·B", states.size**2 * actions.size)
     observations = Joint.declared(take("observations"), "observation")
-    return Header(discount, discount_at, values, states, start, actions, observations, statements)
+    return Header(
+        discount, discount_at, values, states, start, actions, observations, statements, tolerance
+    )
 
 
 def check_size(line: FileLine, i: int, what: str, entries: int) -> None:
@@ -223,7 +226,7 @@ def read_values(statement: FileStatement) -> str:
     return values
 
 
-def read_start(statement: FileStatement, states: Names) -> NDArray[Any]:
+def read_start(statement: FileStatement, states: Names, tolerance: float) -> NDArray[Any]:
     """Return the start distribution as S Fractions."""
     words = statement.words(1)
     word = words[0][0] if len(words) == 1 else None
@@ -238,8 +241,8 @@ def read_start(statement: FileStatement, states: Names) -> NDArray[Any]:
     elif statement.keyword(1, ("uniform",)) is None:
         row: NDArray[Any] = statement.numbers(1, (1, states.size), read_probability)[0][0]
         total = row.sum()
-        if abs(total - 1) > SUM_TOLERANCE:
-            problem = f"sums to {float(total):.12g}; allowed 1 ± {SUM_TOLERANCE:g}"
+        if abs(total - 1) > tolerance:
+            problem = f"sums to {float(total):.12g}; allowed {sum_allowed(total, tolerance)}"
             _, line, i, j = words[0]
             raise line.problem(i, j, f"the start distribution {problem}")
         return row

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from iirl_opt.checks import PATH, checked, one_of
+from iirl_opt.checks import FLAG, PATH, checked
 from iirl_opt.errors import FileProblem
+from iirl_opt.formats.choices import AGENT, Agent
 from iirl_opt.formats.dpomdp.declarations import (
     Header,
     Names,
@@ -33,6 +34,7 @@ from iirl_opt.formats.dpomdp.declarations import (
 )
 from iirl_opt.formats.dpomdp.problem import DecPOMDP, problem_of
 from iirl_opt.formats.dpomdp.statements import FileLine, FileStatement, split_statements
+from iirl_opt.game.kernel import ROUNDED_SUMS, SUM_TOLERANCE
 
 __all__ = ["read_pomdp"]
 
@@ -40,8 +42,14 @@ NEEDED = ("discount", "values", "states", "actions")
 DECLARED = (*NEEDED, "observations", "start", "start include", "start exclude")
 
 
-@checked(path=PATH, agent=one_of("follower", "leader"))
-def read_pomdp(path: str | Path, discount: Any = None, *, agent: str = "follower") -> DecPOMDP:
+@checked(path=PATH, agent=AGENT, normalise=FLAG)
+def read_pomdp(
+    path: str | Path,
+    discount: Any = None,
+    *,
+    agent: Agent = "follower",
+    normalise: bool = False,
+) -> DecPOMDP:
     """Read the fully observable part of a `.pomdp` file as a game of one agent.
 
     Parameters
@@ -49,6 +57,7 @@ def read_pomdp(path: str | Path, discount: Any = None, *, agent: str = "follower
     path : the file.
     discount : 0 ≤ γ < 1, used in place of the file's; needed where the file says 1.
     agent : whose the file's actions are; the other has one action, ``-``.
+    normalise : whether rows within 2e-3 of one are divided by their sum, too.
 
     Raises
     ------
@@ -81,11 +90,14 @@ def read_pomdp(path: str | Path, discount: Any = None, *, agent: str = "follower
     >>> problem.game, problem.reward()
     (TwoAgentMDP(2 states, 1×2 actions, discount=0.9, 4 transitions, rational), array([-1.,  0.]))
     """
-    path = Path(path)
-    return problem_of(path, _header(path, split_statements(path), agent == "leader"), discount)
+    path, tolerance = Path(path), ROUNDED_SUMS if normalise else SUM_TOLERANCE
+    header = _header(path, split_statements(path), agent == "leader", tolerance)
+    return problem_of(path, header, discount)
 
 
-def _header(path: Path, statements: Iterator[FileStatement], of_leader: bool) -> Header:
+def _header(
+    path: Path, statements: Iterator[FileStatement], of_leader: bool, tolerance: float
+) -> Header:
     """Return the declarations, or complain of the first wrong one, or of one that is missing."""
     said: dict[str, FileStatement] = {}
     rest: list[FileStatement] = []
@@ -114,7 +126,7 @@ def _header(path: Path, statements: Iterator[FileStatement], of_leader: bool) ->
         seen = _declared_names(said["observations"], "observation")
     start: Any = np.full(states.size, Fraction(1, states.size), dtype=object)
     if "start" in said:
-        start = read_start(said["start"], states)
+        start = read_start(said["start"], states, tolerance)
     return Header(
         discount,
         discount_at,
@@ -124,6 +136,7 @@ def _header(path: Path, statements: Iterator[FileStatement], of_leader: bool) ->
         Single.of(actions, of_leader),
         Single.of(seen),
         map(_with_colon, chain(rest, statements)),
+        tolerance,
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import PATH, array_of_floats, checked
+from iirl_opt.checks import FLAG, PATH, array_of_floats, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.dpomdp.declarations import Header, read_header
 from iirl_opt.formats.dpomdp.statements import split_statements
 from iirl_opt.formats.dpomdp.tables import Tables
 from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.game.kernel import ROUNDED_SUMS, SUM_TOLERANCE
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["DecPOMDP", "RewardForm", "problem_of", "read_dpomdp"]
@@ -68,14 +69,15 @@ class DecPOMDP(ImportedGame):
         return array
 
 
-@checked(path=PATH)
-def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
+@checked(path=PATH, normalise=FLAG)
+def read_dpomdp(path: str | Path, discount: Any = None, *, normalise: bool = False) -> DecPOMDP:
     """Read the fully observable part of a two-agent `.dpomdp` file.
 
     Parameters
     ----------
     path : the file.
     discount : 0 ≤ γ < 1, used in place of the file's; needed where the file says 1.
+    normalise : whether rows within 2e-3 of one are divided by their sum, too.
 
     Raises
     ------
@@ -119,8 +121,8 @@ def read_dpomdp(path: str | Path, discount: Any = None) -> DecPOMDP:
     >>> problem.reward_form, problem.reward()
     ('s', array([0., 1.]))
     """
-    path = Path(path)
-    return problem_of(path, read_header(path, split_statements(path)), discount)
+    path, tolerance = Path(path), ROUNDED_SUMS if normalise else SUM_TOLERANCE
+    return problem_of(path, read_header(path, split_statements(path), tolerance), discount)
 
 
 def problem_of(path: Path, header: Header, discount: Any) -> DecPOMDP:

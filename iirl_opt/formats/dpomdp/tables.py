@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from iirl_opt.errors import FileProblem
 from iirl_opt.formats.dpomdp.declarations import (
     ALL,
-    SUM_TOLERANCE,
     Header,
     Joint,
     Names,
@@ -23,6 +22,7 @@ from iirl_opt.formats.dpomdp.declarations import (
     read_probability,
 )
 from iirl_opt.formats.dpomdp.statements import NUMBER, FileLine, FileStatement
+from iirl_opt.game.kernel import sum_allowed
 
 __all__ = ["Tables"]
 
@@ -54,6 +54,7 @@ class Tables:
         self.codes = np.zeros((*shape, self.states.size), dtype=np.int32)
         self.written = np.zeros(shape, dtype=np.int64)  # the last line of each row, 0 for none
         self.probabilities = [Fraction(0)]
+        self.tolerance = header.tolerance
         self.code_of: dict[str, int] = {}
         # What the fields of lines that write one number meant.
         self.known: dict[str, list[dict[str, Any]]] = {
@@ -200,7 +201,7 @@ class Tables:
 
     def _check_sums(self, path: Path, sums: NDArray[Any]) -> None:
         """Refuse rows that do not sum to one, that of the earliest line first."""
-        off = np.flatnonzero(abs(sums - 1.0) > SUM_TOLERANCE)
+        off = np.flatnonzero(abs(sums - 1.0) > self.tolerance)
         if not off.size:
             return
         lines = self.written.ravel()[off]
@@ -212,7 +213,8 @@ class Tables:
         row = f"the row of state {self.states.labels[s]!r} under joint action {joint}"
         if lines[at] == 0:
             raise FileProblem(path, f"{row} is missing; allowed one or more T: statements for it")
-        problem = f"{row} sums to {sums[off[at]]:.12g}; allowed 1 ± {SUM_TOLERANCE:g}"
+        total = sums[off[at]]
+        problem = f"{row} sums to {total:.12g}; allowed {sum_allowed(total, self.tolerance)}"
         raise FileProblem(path, problem, line=int(lines[at]), column=1)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from iirl_opt.checks import TEXT, each
 from iirl_opt.errors import InvalidArgument, InvalidGame, MissingExtra, UnknownLabel
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_reals
-from iirl_opt.formats.choices import ALONE, Integers, Names, read_names
+from iirl_opt.formats.choices import IDLE, Integers, Names, read_names
 from iirl_opt.game.labels import Labels
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class EdgeTable:
         found = [_index(names[0], before)[tails]]
         for agent, (name, given) in agents.items():
             if name not in self.frame.columns and name == agent:
-                codes, labels = np.zeros(len(self.frame), dtype=np.int64), list(ALONE)
+                codes, labels = np.zeros(len(self.frame), dtype=np.int64), [IDLE]
                 labels = labels if given is None else list(read_names(f"{agent} action", given, 1))
             else:
                 codes, labels = self.coded(name, agent)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, checked, one_of
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.formats.choices import ALONE, Integers
+from iirl_opt.formats.choices import IDLE, Integers
 from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.kernel import LARGEST
@@ -91,7 +91,7 @@ def frame_columns(given: ImportedGame, exact: bool) -> dict[str, Any]:
         ("leader", game.leader_actions, a),
         ("follower", game.follower_actions, b),
     ):
-        if tuple(names) != ALONE:
+        if tuple(names) != (IDLE,):
             columns[agent] = _take(names, at)
     columns["next_state"] = _take(game.states, column)
     if exact and game.is_rational:

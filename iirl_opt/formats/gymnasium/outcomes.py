@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOBODY", "Outcomes", "simple_fraction"]
+__all__ = ["Outcomes", "simple_fraction"]
 
 Integers = NDArray[np.int64]
 Exact = NDArray[Any]
-
-# The one action of an agent who has no say.
-NOBODY = "-"
 
 # A probability was worked out from 1 by an operation or two.
 ROUNDING = Fraction(1, 2**52)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, checked, is_a, one_of, optional, whole
 from iirl_opt.errors import InvalidArgument, InvalidGame, MissingExtra
+from iirl_opt.formats.choices import AGENT, Agent
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 
 @checked(
     game=is_a(TwoAgentMDP, ImportedGame, error=InvalidGame),
-    side=one_of("follower", "leader"),
+    side=AGENT,
     max_steps=optional(whole(1)),
     geometric_end=FLAG,
     render_mode=optional(one_of("ansi")),
@@ -33,7 +34,7 @@ def to_gymnasium(
     game: TwoAgentMDP | ImportedGame,
     reward: ArrayLike | str | None = None,
     *,
-    side: Literal["follower", "leader"] = "follower",
+    side: Agent = "follower",
     leader: ArrayLike | None = None,
     follower: ArrayLike | None = None,
     max_steps: int | None = None,

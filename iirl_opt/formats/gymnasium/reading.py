@@ -6,16 +6,17 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.checks import LABELS, checked, has, one_of, optional
+from iirl_opt.checks import LABELS, checked, has, optional
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import common
-from iirl_opt.formats.gymnasium.outcomes import NOBODY, Outcomes
+from iirl_opt.formats.choices import AGENT, IDLE, Agent
+from iirl_opt.formats.gymnasium.outcomes import Outcomes
 from iirl_opt.formats.gymnasium.splits import Split
 from iirl_opt.formats.gymnasium.table import read_outcomes
 from iirl_opt.formats.imported import ImportedGame
@@ -48,7 +49,7 @@ class GymnasiumGame(ImportedGame):
 
 
 @checked(
-    agent=one_of("follower", "leader"),
+    agent=AGENT,
     leader=optional(has("rewrite", what="a split, such as Doors or Setting")),
     states=LABELS,
     actions=LABELS,
@@ -57,7 +58,7 @@ def from_gymnasium(
     env: Any,
     discount: Any = None,
     *,
-    agent: Literal["follower", "leader"] = "follower",
+    agent: Agent = "follower",
     leader: Split | None = None,
     start: Any = None,
     states: Iterable[Any] | None = None,
@@ -126,7 +127,7 @@ def from_gymnasium(
     shape = (outcomes.n_states, len(outcomes.leader_actions), len(outcomes.follower_actions))
     names = outcomes.leader_actions, outcomes.follower_actions
     if agent == "leader":
-        shape, names = (shape[0], shape[2], 1), (outcomes.follower_actions, (NOBODY,))
+        shape, names = (shape[0], shape[2], 1), (outcomes.follower_actions, (IDLE,))
     game = TwoAgentMDP(
         sums.kernel(outcomes.is_rational),
         discount,

@@ -13,10 +13,10 @@ import numpy as np
 from iirl_opt.checks import refuse
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
+from iirl_opt.formats.choices import IDLE
 from iirl_opt.formats.gymnasium.fickle import with_fickle_passenger
 from iirl_opt.formats.gymnasium.names import TableNames, names_of
 from iirl_opt.formats.gymnasium.outcomes import (
-    NOBODY,
     Exact,
     Integers,
     Outcomes,
@@ -67,7 +67,7 @@ def read_outcomes(env: Any, states: Any = None, actions: Any = None) -> Outcomes
     read = Outcomes(
         n_states,
         names.states,
-        (NOBODY,),
+        (IDLE,),
         names.actions,
         names.cells,
         state,

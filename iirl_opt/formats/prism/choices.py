@@ -4,8 +4,8 @@ In PRISM a state has a list of *choices*, each with a distribution of the next s
 action label; states differ in how many they have, and one state may have several choices of one
 label. In a game every state has every action. So a choice becomes an action by name: the label;
 ``send1#2`` for the second choice of a state with the label ``send1``; ``choice 0``, ``choice 1``
-for those without one. Actions stand in the order in which they are met. One that a state lacks
-repeats the first that it has, and `ImportedGame.available` says which are the source's own.
+for those without one. Actions stand in the order in which they are met. What stands in for one
+that a state lacks says `iirl_opt.formats.choices`.
 
 **One agent.** All choices are the follower's (or the leader's), and the other has one action, "-".
 
@@ -17,7 +17,6 @@ what both can reach together is what one agent could.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,19 +26,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import one_of
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
-from iirl_opt.exact.numbers import as_reals
+from iirl_opt.exact.numbers import as_reals, common
 from iirl_opt.exact.rows import ExactRows
+from iirl_opt.formats.choices import IDLE, Agent, Unavailable, refuse_bare, stand_ins
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.entries import RowBlocks
+from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = [
-    "AGENT",
-    "DEADLOCKS",
-    "IDLE",
-    "UNAVAILABLE",
     "ChoiceModel",
     "ChoiceReading",
     "action_name",
@@ -48,13 +44,7 @@ __all__ = [
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-IDLE = "-"  # the action of an agent that has no choice
-LARGEST = 2**27  # transitions of a game, those of stand-ins counted
-SMALL = 2**61  # weights that int64 holds, with their sums
-
-AGENT = one_of("follower", "leader")
-UNAVAILABLE = one_of("repeat", "refuse")
-DEADLOCKS = one_of("refuse", "absorb")
+MOST_TRANSITIONS = 2**27  # transitions of a game, those of stand-ins counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +52,10 @@ class ChoiceReading:
     """What a reader of choices makes of them; see `iirl_opt.formats.read_drn`."""
 
     discount: Any
-    agent: str = "follower"
+    agent: Agent = "follower"
     leader: Iterable[str] | None = None
-    unavailable: str = "repeat"
-    deadlocks: str = "refuse"
+    unavailable: Unavailable = "repeat"
+    absorbing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +108,20 @@ class ChoiceModel:
         if reading.discount is None:
             allowed = "0 ≤ γ < 1: this file has none (discount=, --discount)"
             raise InvalidArgument("discount", "is not given", allowed)
-        model = self._without_deadlocks(reading.deadlocks)
+        model = self._without_deadlocks(reading.absorbing)
         slots, available, actions = model._slots(reading)
         rows = slots.ravel()
         spans = np.diff(model.indptr)[rows]
-        if (size := int(spans.sum())) > LARGEST:
+        if (size := int(spans.sum())) > MOST_TRANSITIONS:
             raise FileProblem(
-                self.path, f"makes a game of {size:g} transitions; allowed up to {LARGEST:g}"
+                self.path,
+                f"makes a game of {size:g} transitions; allowed up to {MOST_TRANSITIONS:g}",
             )
         indptr = np.concatenate([[0], np.cumsum(spans)])
         at = np.repeat(model.indptr[rows] - indptr[:-1], spans) + np.arange(size)
-        weights = _weights(model.numbers)[model.codes[at]]
+        whole, below = common(np.array([*model.numbers], dtype=object))
+        whole = whole.astype(np.int64) if below < LARGEST // 2 else whole
+        weights = whole[model.codes[at]]
         ones = np.ones(rows.size, dtype=np.int64)
         kernel = ExactRows(indptr, model.columns[at], weights, ones, self.n_states)
         game = TwoAgentMDP(
@@ -139,26 +132,21 @@ class ChoiceModel:
             leader_actions=actions[0],
             follower_actions=actions[1],
         )
-        labels = dict(model.labels)
-        whole = None if available.all() else available
-        return ImportedGame(game, model._rewards(slots), labels, whole, source)
+        own = None if available.all() else available
+        return ImportedGame(game, model._rewards(slots), model.labels, own, source)
 
-    def _name(self, state: int) -> str:
-        """Name a state in a message."""
-        return repr(state if self.states is None else self.states[state])
+    @property
+    def names(self) -> Sequence[Any]:
+        """The names of the states, or else their numbers."""
+        return range(self.n_states) if self.states is None else self.states
 
-    def _without_deadlocks(self, deadlocks: str) -> ChoiceModel:
+    def _without_deadlocks(self, absorbing: bool) -> ChoiceModel:
         """Return the model in which a state without choices stays where it is."""
         bare = np.flatnonzero(np.bincount(self.state_of, minlength=self.n_states) == 0)
         if not bare.size:
             return self
-        if deadlocks == "refuse":
-            raise InvalidGame(
-                f"P[s={self._name(int(bare[0]))}]",
-                f"has no choice: a deadlock, one of {bare.size}",
-                "a choice in each state, or deadlocks='absorb', which lets them stay for ever",
-                int(bare[0]),
-            )
+        if not absorbing:
+            refuse_bare(np.isin(np.arange(self.n_states), bare), self.names)
         spans, n = np.diff(self.indptr), self.state_of.size
         order = np.argsort(np.concatenate([self.state_of, bare]), kind="stable")
         entry = np.argsort(np.concatenate([np.repeat(self.state_of, spans), bare]), kind="stable")
@@ -200,21 +188,24 @@ class ChoiceModel:
                     f"is not given, and the game has the players {players}",
                     "the players or action labels that are the leader's; () for none",
                 )
-            all_of = np.arange(self.state_of.size)
-            grid, names = self._columns(all_of)
-            if reading.unavailable == "refuse":
-                self._refuse_gaps(grid, names)
-            own = grid >= 0
-            full = np.where(own, grid, _first(grid)[:, None])
+            grid, names = self._columns(np.arange(self.state_of.size))
             if reading.agent == "leader":
-                return full[:, :, None], own[:, :, None], (names, [IDLE])
-            return full[:, None, :], own[:, None, :], ([IDLE], names)
-        return self._slots_of_two(self._leads(reading.leader), reading.unavailable)
+                slots, actions = grid[:, :, None], (names, [IDLE])
+            else:
+                slots, actions = grid[:, None, :], ([IDLE], names)
+            unavailable = reading.unavailable
+        else:
+            slots, actions = self._slots_of_two(self._leads(reading.leader), reading.unavailable)
+            unavailable = "repeat"  # pairs that nobody has are no gaps
+        available = slots >= 0
+        labels = self.names, *actions
+        filled = slots.ravel()[stand_ins(available, labels, unavailable)]
+        return filled.reshape(slots.shape), available, actions
 
     def _slots_of_two(
-        self, leads: Booleans, unavailable: str
-    ) -> tuple[Integers, Booleans, tuple[list[str], list[str]]]:
-        """Return what `_slots` does, where some choices are the leader's."""
+        self, leads: Booleans, unavailable: Unavailable
+    ) -> tuple[Integers, tuple[list[str], list[str]]]:
+        """Return the choice of each pair of actions, −1 for none, where some are the leader's."""
         mine, others = np.flatnonzero(leads), np.flatnonzero(~leads)
         (leader, one), (follower, two) = self._columns(mine), self._columns(others)
         for names in (one, two):
@@ -225,16 +216,9 @@ class ChoiceModel:
         if unavailable == "refuse":
             self._refuse_gaps(leader, one)
             self._refuse_gaps(follower, two)
-        # What happens if the leader waits: a choice of the follower's, else the leader's first.
-        first = _first(follower)
-        first = np.where(first >= 0, first, _first(leader))
-        waits = np.where(follower >= 0, follower, first[:, None])
-        waits = np.concatenate([first[:, None], waits], axis=1)
-        slots = np.where(leader[:, :, None] >= 0, leader[:, :, None], waits[:, None, :])
-        slots = np.concatenate([waits[:, None, :], slots], axis=1)
-        available = np.zeros(slots.shape, dtype=bool)
-        available[:, 1:, 0], available[:, 0, 1:] = leader >= 0, follower >= 0
-        return slots, available, ([IDLE, *one], [IDLE, *two])
+        slots = np.full((self.n_states, 1 + len(one), 1 + len(two)), -1)
+        slots[:, 1:, 0], slots[:, 0, 1:] = leader, follower
+        return slots, ([IDLE, *one], [IDLE, *two])
 
     def _leads(self, leader: Iterable[str]) -> Booleans:
         """Return which choices are the leader's, (C,)."""
@@ -275,9 +259,11 @@ class ChoiceModel:
         if len(set(names)) < len(names):
             double = next(name for i, name in enumerate(names) if name in names[:i])
             raise FileProblem(self.path, f"has two actions that would be called {double!r}")
-        if self.n_states * len(names) > LARGEST:
+        if self.n_states * len(names) > MOST_TRANSITIONS:
             found = f"{self.n_states} states × {len(names)} actions"
-            raise FileProblem(self.path, f"makes a game of {found}; allowed up to {LARGEST:g}")
+            raise FileProblem(
+                self.path, f"makes a game of {found}; allowed up to {MOST_TRANSITIONS:g}"
+            )
         grid = np.full((self.n_states, len(names)), -1)
         grid[state, [action[pair] for pair in pairs]] = choices
         return grid, names
@@ -288,7 +274,7 @@ class ChoiceModel:
         if gaps.any():
             state, action = map(int, np.argwhere(gaps)[0])
             raise InvalidGame(
-                f"P[s={self._name(state)}, action={names[action]!r}]",
+                f"P[s={self.names[state]!r}, action={names[action]!r}]",
                 "is missing",
                 "each action in each state, or unavailable='repeat', which repeats the first",
             )
@@ -308,23 +294,8 @@ class ChoiceModel:
         return found
 
 
-def _first(grid: Integers) -> Integers:
-    """Return the first choice of each state in the order of actions, (S,), −1 for none."""
-    if not grid.shape[1]:
-        return np.full(len(grid), -1)
-    first = np.argmax(grid >= 0, axis=1)
-    return np.asarray(grid[np.arange(len(grid)), first])
-
-
 def action_name(label: str, nth: int) -> str:
     """Return the name of the nth choice (from 0) of a state with this label."""
     if not label:
         return f"choice {nth}"
     return label if nth == 0 else f"{label}#{nth + 1}"
-
-
-def _weights(numbers: Sequence[Fraction]) -> NDArray[Any]:
-    """Return numbers over their common denominator, as int64 where they fit."""
-    below = math.lcm(*(p.denominator for p in numbers))
-    whole = [p.numerator * (below // p.denominator) for p in numbers]
-    return np.array(whole, dtype=np.int64 if below < SMALL else object)

@@ -28,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from iirl_opt.checks import PATH, TEXT, checked, each
+from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
 from iirl_opt.errors import FileProblem
+from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.choices import AGENT, DEADLOCKS, UNAVAILABLE, ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.lines import check_sums, read_lines, read_number, whole_number
 
 __all__ = ["parse_drn", "read_drn"]
@@ -51,15 +52,23 @@ _ACTION = re.compile(r'action\s+("[^"]*"|[^\s\[]+)\s*(?:\[([^\]]*)\])?\s*')
 _LABEL = re.compile(r'"([^"]*)"|(\S+)')
 
 
-@checked(path=PATH, agent=AGENT, leader=each(TEXT), unavailable=UNAVAILABLE, deadlocks=DEADLOCKS)
+@checked(
+    path=PATH,
+    agent=AGENT,
+    leader=each(TEXT),
+    unavailable=UNAVAILABLE,
+    absorbing=FLAG,
+    normalise=FLAG,
+)
 def read_drn(
     path: str | Path,
     discount: Any = None,
     *,
-    agent: str = "follower",
+    agent: Agent = "follower",
     leader: Iterable[str] | None = None,
-    unavailable: str = "repeat",
-    deadlocks: str = "refuse",
+    unavailable: Unavailable = "repeat",
+    absorbing: bool = False,
+    normalise: bool = False,
 ) -> ImportedGame:
     """Read a Markov decision process, a chain or a turn-based game from a DRN file of Storm's.
 
@@ -72,9 +81,9 @@ def read_drn(
     leader : the action labels (or players) whose choices are the leader's, for a game of two; all
         others are the follower's. A state with choices of both is the leader's to take or leave:
         see `iirl_opt.formats.prism.choices`.
-    unavailable : of an action that a state lacks: ``"repeat"`` the first that it has, or
-        ``"refuse"``.
-    deadlocks : of a state without choices: ``"refuse"``, or ``"absorb"``: it stays for ever.
+    unavailable : whether an action that a state lacks repeats one that it has, or is refused.
+    absorbing : whether a state without choices stays where it is; otherwise it is an error.
+    normalise : as in `TwoAgentMDP`, for exact numbers, too: files often carry six digits.
 
     Returns
     -------
@@ -126,25 +135,28 @@ rewards: steps; labels: init, done)
     array([ True, False])
     """
     path = Path(path)
-    reading = ChoiceReading(discount, agent, leader, unavailable, deadlocks)
-    return parse_drn(path, read_lines(path)).game(reading, f"DRN file {path}")
+    reading = ChoiceReading(discount, agent, leader, unavailable, absorbing)
+    return parse_drn(path, read_lines(path), normalise=normalise).game(reading, f"DRN file {path}")
 
 
-def parse_drn(path: Path, lines: list[str], *, floats: bool = False) -> ChoiceModel:
+def parse_drn(
+    path: Path, lines: list[str], *, floats: bool = False, normalise: bool = False
+) -> ChoiceModel:
     """Return the model of the lines of a DRN file.
 
     Parameters
     ----------
     floats : decimals stand for the floats that they print, as those of a model of Storm's do.
     """
-    return _Parser(path, lines, floats).model()
+    return _Parser(path, lines, floats, normalise).model()
 
 
 class _Parser:
     """The lines of a DRN file, read one after the other."""
 
-    def __init__(self, path: Path, lines: list[str], floats: bool) -> None:
-        self.path, self.lines, self.floats = path, lines, floats
+    def __init__(self, path: Path, lines: list[str], floats: bool, normalise: bool) -> None:
+        self.path, self.lines = path, lines
+        self.floats, self.normalise = floats, normalise
         self.known: dict[str, Fraction] = {}
         self.head: dict[str, list[str]] = {}
         self.at = self._read_head()
@@ -315,10 +327,9 @@ class _Parser:
             if not 0 <= number <= 1:
                 raise self.problem(f"found {word!r} as a probability; allowed 0 ≤ p ≤ 1")
             numbers.append(number)
-        wrong = check_sums(numbers, codes, choice_of, n_choices)
+        wrong = check_sums(numbers, codes, choice_of, n_choices, self.normalise)
         if wrong is not None:
-            problem = f"this action sums to {wrong[1]:.12g}; allowed 1 ± 1e-09"
-            raise self.problem(problem, self.places[wrong[0]])
+            raise self.problem(f"this action {wrong[1]}", self.places[wrong[0]])
         order = np.lexsort([columns, choice_of])
         twice = (np.diff(choice_of[order]) == 0) & (np.diff(columns[order]) == 0)
         if twice.any():

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import PATH, TEXT, checked, each
+from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
 from iirl_opt.errors import FileProblem
+from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.choices import AGENT, DEADLOCKS, UNAVAILABLE, ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.lines import (
     WordTable,
     check_sums,
@@ -49,22 +50,30 @@ REWARDS = (".state.rew", ".trans.rew", ".srew", ".trew")
 MOST_STATES = 2**24
 
 
-@checked(path=PATH, agent=AGENT, leader=each(TEXT), unavailable=UNAVAILABLE, deadlocks=DEADLOCKS)
+@checked(
+    path=PATH,
+    agent=AGENT,
+    leader=each(TEXT),
+    unavailable=UNAVAILABLE,
+    absorbing=FLAG,
+    normalise=FLAG,
+)
 def read_explicit(
     path: str | Path,
     discount: Any = None,
     *,
-    agent: str = "follower",
+    agent: Agent = "follower",
     leader: Iterable[str] | None = None,
-    unavailable: str = "repeat",
-    deadlocks: str = "refuse",
+    unavailable: Unavailable = "repeat",
+    absorbing: bool = False,
+    normalise: bool = False,
 ) -> ImportedGame:
     """Read a Markov decision process or chain from PRISM's explicit files.
 
     Parameters
     ----------
     path : the ``.tra`` file; what stands beside it by the same name is read too.
-    discount, agent, leader, unavailable, deadlocks : see `read_drn`.
+    discount, agent, leader, unavailable, absorbing, normalise : see `read_drn`.
 
     Raises
     ------
@@ -89,7 +98,7 @@ def read_explicit(
     (('toss', 'wait', 'choice 0'), array([0. , 1.5]))
     """
     path = Path(path)
-    transitions = _read_transitions(path)
+    transitions = _read_transitions(path, normalise)
     n = transitions.n_states
     states = _read_states(path.with_suffix(".sta"), n)
     labels = _read_labels(path.with_suffix(".lab"), n)
@@ -112,7 +121,7 @@ def read_explicit(
         state_rewards,
         choice_rewards,
     )
-    reading = ChoiceReading(discount, agent, leader, unavailable, deadlocks)
+    reading = ChoiceReading(discount, agent, leader, unavailable, absorbing)
     return model.game(reading, f"explicit files {path}")
 
 
@@ -139,7 +148,7 @@ def _table(path: Path) -> WordTable:
     return WordTable(path, [number for number, _ in said], [words for _, words in said])
 
 
-def _read_transitions(path: Path) -> Transitions:
+def _read_transitions(path: Path, normalise: bool) -> Transitions:
     table, counts, nondeterministic = _without_head(_table(path))
     width = 4 if nondeterministic else 3
     for row, words in enumerate(table.words):
@@ -155,18 +164,18 @@ def _read_transitions(path: Path) -> Transitions:
     n_states = size or int(max(source.max(), target.max())) + 1
     if n_states > MOST_STATES:
         raise FileProblem(path, f"has {n_states:g} states; allowed up to {MOST_STATES:g}")
-    if counts and counts[-1] != len(table.words):
-        raise FileProblem(path, f"has {len(table.words)} transitions; its first line: {counts[-1]}")
     order = np.lexsort([target, number, source])
     source, number, target, codes = (x[order] for x in (source, number, target, codes))
     begins = np.ones(order.size, dtype=bool)
     begins[1:] = (np.diff(source) != 0) | (np.diff(number) != 0)
     choice = np.cumsum(begins) - 1
-    wrong = check_sums(numbers, codes, choice, int(choice[-1]) + 1)
+    has = [n_states, int(choice[-1]) + 1, len(table.words)]
+    _check_counts(path, counts, has if nondeterministic else has[::2])
+    wrong = check_sums(numbers, codes, choice, has[1], normalise)
     if wrong is not None:
         last = int(order[choice == wrong[0]].max())
         place = f"state {source[choice == wrong[0]][0]}, choice {number[choice == wrong[0]][0]}"
-        raise table.problem(last, None, f"{place} sums to {wrong[1]:.12g}; allowed 1 ± 1e-09")
+        raise table.problem(last, None, f"{place} {wrong[1]}")
     actions = _actions(table, order, begins, choice, width) if nondeterministic else None
     kept = np.array([p > 0 for p in numbers], dtype=bool)[codes]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(choice[kept]))])
@@ -174,6 +183,13 @@ def _read_transitions(path: Path) -> Transitions:
     return Transitions(
         n_states, source[at], number[at], indptr, target[kept], codes[kept], numbers, actions
     )
+
+
+def _check_counts(path: Path, said: Sequence[int], has: Sequence[int]) -> None:
+    """Refuse a file whose line of counts says others than it has, of those that it says."""
+    if said and list(said) != list(has):
+        found, known = (" ".join(map(str, counts)) for counts in (said, has))
+        raise FileProblem(path, f"has the counts {found} in its head; allowed {known}, as below")
 
 
 def _probability(word: str) -> Fraction | None:
@@ -304,7 +320,7 @@ def _read_rewards(
     for between, pair in files.items():
         said = [name for file in pair if (name := _reward_name(file)) is not None]
         name = said[0] if said else between
-        if not name or name.isdecimal():
+        if not name or (not said and name.isdecimal()):
             unnamed += 1
             name = "reward" if unnamed == 1 else f"reward {unnamed}"
         if name in states or name in choices:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from iirl_opt.errors import FileProblem
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.files import read_text
+from iirl_opt.game.kernel import ROUNDED_SUMS, SUM_TOLERANCE, sum_allowed
 
-__all__ = ["SUM_TOLERANCE", "WordTable", "check_sums", "read_lines", "read_number", "whole_number"]
+__all__ = ["WordTable", "check_sums", "read_lines", "read_number", "whole_number"]
 
 MOST_BYTES = 2**28  # of a file
-SUM_TOLERANCE = Fraction(1, 10**9)
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?)")
 
@@ -103,16 +103,21 @@ class WordTable:
 
 
 def check_sums(
-    numbers: Sequence[Fraction], codes: NDArray[np.int64], row_of: NDArray[np.int64], n_rows: int
-) -> tuple[int, float] | None:
-    """Return the first row whose exact sum is not one within the tolerance, and the sum, or None.
+    numbers: Sequence[Fraction],
+    codes: NDArray[np.int64],
+    row_of: NDArray[np.int64],
+    n_rows: int,
+    normalise: bool,
+) -> tuple[int, str] | None:
+    """Return the first row whose exact sum is not one within the tolerance, and what to say of it.
 
     Floats tell which rows are worth an exact sum.
     """
+    tolerance = ROUNDED_SUMS if normalise else SUM_TOLERANCE
     floats = np.array([float(p) for p in numbers])[codes]
     sums = np.bincount(row_of, floats, n_rows)
-    for row in np.flatnonzero(abs(sums - 1) > float(SUM_TOLERANCE) / 2).tolist():
+    for row in np.flatnonzero(abs(sums - 1) > tolerance / 2).tolist():
         total = sum((numbers[k] for k in codes[row_of == row].tolist()), Fraction(0))
-        if abs(total - 1) > SUM_TOLERANCE:
-            return row, float(total)
+        if abs(total - 1) > Fraction(repr(tolerance)):
+            return row, f"sums to {float(total):.12g}; allowed {sum_allowed(total, tolerance)}"
     return None

@@ -16,11 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from iirl_opt.checks import MAPPING, PATH, TEXT, checked, each, has, refuse, whole
-from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, MissingExtra, UnknownLabel
+from iirl_opt.checks import FLAG, MAPPING, PATH, TEXT, checked, each, has, refuse, whole
+from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra, UnknownLabel
 from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
+from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable, refuse_bare
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.choices import AGENT, DEADLOCKS, UNAVAILABLE, ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.drn import REFUSED, parse_drn
 from iirl_opt.formats.prism.lines import read_lines
 
@@ -37,7 +38,7 @@ MODEL = has("is_sparse_model", "nr_states", "transition_matrix", what="a sparse 
     agent=AGENT,
     leader=each(TEXT),
     unavailable=UNAVAILABLE,
-    deadlocks=DEADLOCKS,
+    absorbing=FLAG,
     most_states=whole(1),
 )
 def read_prism(
@@ -45,10 +46,10 @@ def read_prism(
     discount: Any = None,
     *,
     constants: Mapping[str, Any] | None = None,
-    agent: str = "follower",
+    agent: Agent = "follower",
     leader: Iterable[str] | None = None,
-    unavailable: str = "repeat",
-    deadlocks: str = "refuse",
+    unavailable: Unavailable = "repeat",
+    absorbing: bool = False,
     most_states: int = 10**6,
 ) -> ImportedGame:
     """Read a program of PRISM's, or a JANI model, as Storm builds it.
@@ -59,7 +60,7 @@ def read_prism(
     constants : values of the constants that the file leaves open, ``{"K": 2}``: whole numbers,
         truth values and exact numbers, or texts of them.
     most_states : how many reachable states there may be; more are not built.
-    discount, agent, leader, unavailable, deadlocks : see `read_drn`; `leader` may also name players
+    discount, agent, leader, unavailable, absorbing : see `read_drn`; `leader` may also name players
         of a turn-based game, and has to be given for one.
 
     Raises
@@ -96,29 +97,22 @@ def read_prism(
             program = stormpy.instantiate_constants(program, values)[0]
         _refuse_more(stormpy, program, path, most_states)
         built = stormpy.build_model[stormpy.Rational](program, options=_options(stormpy))
-        model = _choices(stormpy, built, path, _players(lines))
-    stuck = model.labels.get("deadlock")
-    if deadlocks == "refuse" and stuck is not None and stuck.any():
-        first = int(stuck.argmax())
-        name = first if model.states is None else model.states[first]
-        raise InvalidGame(
-            f"P[s={name!r}]",
-            f"has no choice: a deadlock, one of {int(stuck.sum())}",
-            "a choice in each state, or deadlocks='absorb', which lets them stay for ever",
-            first,
-        )
-    reading = ChoiceReading(discount, agent, leader, unavailable, deadlocks)
+        model = _choices(stormpy, built, path, _players(lines), False)
+    if not absorbing and "deadlock" in model.labels:  # which Storm has made absorbing
+        refuse_bare(model.labels["deadlock"], model.names)
+    reading = ChoiceReading(discount, agent, leader, unavailable, absorbing)
     return model.game(reading, f"{'JANI' if jani else 'PRISM'} model {path}")
 
 
-@checked(model=MODEL, agent=AGENT, leader=each(TEXT), unavailable=UNAVAILABLE)
+@checked(model=MODEL, agent=AGENT, leader=each(TEXT), unavailable=UNAVAILABLE, normalise=FLAG)
 def from_stormpy(
     model: Any,
     discount: Any = None,
     *,
-    agent: str = "follower",
+    agent: Agent = "follower",
     leader: Iterable[str] | None = None,
-    unavailable: str = "repeat",
+    unavailable: Unavailable = "repeat",
+    normalise: bool = False,
 ) -> ImportedGame:
     """Return the game that a sparse model of stormpy's is.
 
@@ -126,8 +120,8 @@ def from_stormpy(
     ----------
     model : a sparse MDP, DTMC or turn-based game of stormpy's. One of exact numbers gives an exact
         game; of one of floats each float is read as what it is.
-    discount, agent, leader, unavailable : see `read_drn`. Players are called by their numbers,
-        ``"0"`` and so on.
+    discount, agent, leader, unavailable, normalise : see `read_drn`. Players are called by their
+        numbers, ``"0"`` and so on.
 
     Raises
     ------
@@ -149,7 +143,7 @@ def from_stormpy(
         )
     where = Path(f"<{type(model).__name__.strip('_')}>")
     with _quiet(stormpy), _complaints(where):
-        found = _choices(stormpy, model, where, ())
+        found = _choices(stormpy, model, where, (), normalise)
     return found.game(ChoiceReading(discount, agent, leader, unavailable), "a model of stormpy's")
 
 
@@ -287,7 +281,9 @@ def _options(stormpy: Any) -> Any:
     return options
 
 
-def _choices(stormpy: Any, built: Any, path: Path, players: Sequence[str]) -> ChoiceModel:
+def _choices(
+    stormpy: Any, built: Any, path: Path, players: Sequence[str], normalise: bool
+) -> ChoiceModel:
     """Return the choices of a sparse model, read from what Storm writes of it."""
     options = stormpy.io.DirectEncodingExporterOptions()
     if not built.is_exact:
@@ -296,7 +292,7 @@ def _choices(stormpy: Any, built: Any, path: Path, players: Sequence[str]) -> Ch
         file = Path(folder, "model.drn")
         stormpy.io.export_to_drn(built, file, options=options)
         lines = read_lines(file)
-    model = parse_drn(path, lines, floats=not built.is_exact)
+    model = parse_drn(path, lines, floats=not built.is_exact, normalise=normalise)
     states = _states(built)
     player_of = None
     if hasattr(built, "get_state_player_indications"):

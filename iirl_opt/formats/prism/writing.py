@@ -24,8 +24,9 @@ from iirl_opt.checks import FLAG, PATH, checked
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.files import write_text, writing
+from iirl_opt.formats.choices import IDLE
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.choices import IDLE, action_name
+from iirl_opt.formats.prism.choices import action_name
 from iirl_opt.formats.prism.explicit import beside
 from iirl_opt.game.mdp import TwoAgentMDP
 

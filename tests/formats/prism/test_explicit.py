@@ -138,7 +138,14 @@ def test_files_of_another_model_beside_are_not_read(write, tmp_path):
         ("tra", "0 0 0 1\n0 0 0 0\n", 2, "found this transition again"),
         ("tra", "0 0 0 .5 a\n0 0 1 .5 b\n1 0 0 1\n", 2, "found the action 'b'; allowed 'a'"),
         ("tra", "2 2 2\n0 0 0 1\n2 0 0 1\n", 3, "found '2'; allowed a state.*to 1"),
-        ("tra", "2 2 9\n0 0 0 1\n1 0 0 1\n", None, "has 2 transitions; its first line: 9"),
+        (
+            "tra",
+            "2 2 9\n0 0 0 1\n1 0 0 1\n",
+            None,
+            "has the counts 2 2 9 .*; allowed 2 2 2",
+        ),
+        ("tra", "2 7 2\n0 0 0 1\n1 0 0 1\n", None, "has the counts 2 7 2 .*; allowed 2 2 2"),
+        ("tra", "2 3\n0 0 1\n1 0 1\n", None, "has the counts 2 3 .*; allowed 2 2"),
         ("tra", "0 0 99999999 1\n", None, "1e\\+08 states; allowed up to"),
         ("sta", "x\n", 1, "no list of variables"),
         ("sta", "(x)\n0:(1)\n0:(2)\n", 3, "found '0'; allowed a state from 0 to 2, each once"),
@@ -167,7 +174,9 @@ def test_the_first_wrong_line_is_named(write, suffix, text, line, said):
 
 def test_what_a_state_lacks_is_refused_by_name_where_asked(write):
     path = write(tra=TRA, sta=STA)
-    with pytest.raises(InvalidGame, match=r"P\[s='x=0,b=false', action='choice 0'\] is missing"):
+    with pytest.raises(
+        InvalidGame, match=r"P\[s='x=0,b=false', a='-', b='choice 0'\] is not available"
+    ):
         read_explicit(path, 0.5, unavailable="refuse")
     write(tra="0 0 1 1 a\n0 1 0 1 b\n1 0 0 1 a\n1 1 1 1 b\n", sta="(x)\n0:(0)\n1:(1)\n")
     assert read_explicit(path, 0.5, unavailable="refuse").available is None
@@ -175,9 +184,9 @@ def test_what_a_state_lacks_is_refused_by_name_where_asked(write):
 
 def test_deadlocks_are_named_or_absorb(write):
     path = write(tra="0 0 1 1 a\n2 0 0 1 b\n", srew="1 5\n", trew="2 0 0 7\n")
-    with pytest.raises(InvalidGame, match=r"P\[s=1\] has no choice: a deadlock, one of 1"):
+    with pytest.raises(InvalidGame, match=r"state 1 has no choice; allowed .*absorbing"):
         read_explicit(path, 0.5)
-    found = read_explicit(path, 0.5, deadlocks="absorb")
+    found = read_explicit(path, 0.5, absorbing=True)
     assert found.labels["deadlock"].tolist() == [False, True, False]
     assert found.game.kernel[1, 0].tolist() == [[0, 1, 0]] * 3
     assert found.game.kernel[:, 0, 0].tolist() == [[0, 1, 0], [0, 1, 0], [1, 0, 0]]

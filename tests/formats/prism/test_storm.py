@@ -227,7 +227,7 @@ def test_jani_is_read_as_the_program_is():
     plain = read_prism(EXAMPLES / "dtmc" / "die.pm", "9/10")
     assert found.game.fingerprint == plain.game.fingerprint
     assert read_prism(
-        EXAMPLES / "dtmc" / "brp.jani", 0.5, constants={"N": 2, "MAX": "2"}, deadlocks="absorb"
+        EXAMPLES / "dtmc" / "brp.jani", 0.5, constants={"N": 2, "MAX": "2"}, absorbing=True
     ).game.shape == (89, 1, 1)
 
 
@@ -334,9 +334,9 @@ def test_kinds_of_models_without_a_counterpart_are_named():
 
 def test_deadlocks_of_a_program_are_named_or_absorb():
     path = EXAMPLES / "mdp" / "die_selection.nm"
-    with pytest.raises(InvalidGame, match=r"P\[s='s=6,d=0'\] has no choice: a deadlock, one of 1"):
+    with pytest.raises(InvalidGame, match=r"state 's=6,d=0' has no choice; allowed .*absorbing"):
         read_prism(path, 0.5)
-    assert read_prism(path, 0.5, deadlocks="absorb").labels["deadlock"].sum() == 1
+    assert read_prism(path, 0.5, absorbing=True).labels["deadlock"].sum() == 1
     with pytest.raises(FileNotFoundError):
         read_prism("nowhere.nm", 0.5)
 
