@@ -65,6 +65,7 @@ def convert(
         target,
         partial(_write, problem, given, kind, rounded),
         partial(_read_back, given, kind),
+        kind.check_beside,
         rounded=rounded,
         replace=force,
         source=problem.path,

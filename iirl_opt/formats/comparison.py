@@ -9,7 +9,7 @@ not what was asked for.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -162,6 +162,7 @@ def write_compared(
     path: Path,
     write: Callable[[Path], Any],
     read: Callable[[Path], ImportedGame],
+    beside: Callable[[Path, Collection[Path]], None] = lambda path, written: None,
     *,
     rounded: bool = False,
     replace: bool = False,
@@ -174,6 +175,7 @@ def write_compared(
     Parameters
     ----------
     write, read : of a path, write the problem to it and read it back.
+    beside : of the path and the files written, refuses others that would be read with them there.
     rounded : whether numbers may be rounded.
     replace : whether files that are there already may be replaced.
     source : the file that the problem came from, which is not replaced in any case.
@@ -189,6 +191,8 @@ def write_compared(
         another problem.
     InvalidGame
         Its numbers would be rounded.
+    InvalidArgument
+        It would be read with a file that is there and not written.
     OSError
         The folder cannot be written to.
     """
@@ -216,6 +220,7 @@ def write_compared(
                 continue  # a file that is referred to is there already
             _check_place(place, replace, source)
             moves.append((file, place))
+        beside(path, [path.with_name(file.name) for file in Path(folder).iterdir()])
         for file, place in moves:
             file.replace(place)
     return found, [path.with_name(file.name) for file, _ in moves]

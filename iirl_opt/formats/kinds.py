@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -70,6 +70,7 @@ class FileKind:
     options : what the writer takes besides: ``rounded``, consent to rounding.
     loses : what a file of this kind has no place for, of a list in `LOSSES`.
     elsewhere : what reads it, where that is nothing of `formats`.
+    beside : ``module:function`` of a path and the files written, refuses others that are read too.
     binary : whether it is no text.
     """
 
@@ -83,6 +84,7 @@ class FileKind:
     options: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
     elsewhere: str = ""
+    beside: str = ""
     binary: bool = False
 
     def stem(self, path: Path) -> str:
@@ -104,6 +106,11 @@ class FileKind:
         """Write a file of this kind; `rounded` where the writer asks for that consent."""
         options = {"rounded": True} if rounded and "rounded" in self.options else {}
         _load(self.writer)(problem, path, **options)
+
+    def check_beside(self, path: Path, written: Collection[Path]) -> None:
+        """Refuse to write files at a place where others would be read with them."""
+        if self.beside:
+            _load(self.beside)(path, written)
 
     def looks_like(self, head: bytes) -> bool:
         """Return whether the first bytes of a file are those of this kind."""
@@ -182,6 +189,7 @@ KINDS: tuple[FileKind, ...] = (
         f"{PRISM}.explicit:read_explicit",
         f"{PRISM}.writing:write_explicit",
         loses=("discount", "start", "names", "leader"),
+        beside=f"{PRISM}.explicit:check_beside",
     ),
     FileKind(
         "csv",

@@ -152,6 +152,23 @@ def test_a_kind_without_a_discount_says_that_it_is_needed(tmp_path: Path, suffix
     assert shown["fingerprint"] == game.fingerprint
 
 
+@pytest.mark.parametrize("stale", ["x1.srew", "x.srew", "x.b.trew", "x.sta"])
+def test_nothing_of_an_older_model_is_read_with_a_new_one(tmp_path: Path, stale: str) -> None:
+    game = iirl_opt.random_game(3, 1, 2, 0)[0].starting_at([1, 0, 0])
+    write_file(ImportedGame(game), tmp_path / "bare.npz")
+    (tmp_path / stale).write_text("old")
+    for force in ((), ("--force",)):
+        done = iirl("convert", "bare.npz", "x.tra", *force, cwd=tmp_path)
+        assert (done.code, f"has {stale} beside it" in done.err) == (2, True), done.err
+        assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["bare.npz", stale])
+    (tmp_path / stale).unlink()
+    rewards = {name: np.ones(3) for name in "ab"}
+    write_file(ImportedGame(game, rewards), tmp_path / "x.tra")
+    done = iirl("convert", "bare.npz", "x.tra", "--force", cwd=tmp_path)
+    assert (done.code, "has x1.srew beside it" in done.err) == (2, True)
+    assert list(read_file(tmp_path / "x.tra", discount=0.5).rewards) == ["a", "b"]
+
+
 def test_the_help_lists_the_kinds_that_are_written() -> None:
     written = [kind.name for kind in KINDS if kind.writer]
     assert [*written, MODEL] == KINDS_WRITTEN.split(", ")

@@ -12,7 +12,8 @@
   of counts or without. Several reward structures have ``die1.srew``, ``die2.srew`` …, or
   ``die.NAME.srew``; a line ``# Reward structure "NAME"`` names one. ``.state.rew`` and
   ``.trans.rew`` are other endings of the same. A structure without a name is called ``reward``,
-  or ``reward 2`` and so on where there are more.
+  or ``reward 2`` and so on where there are more. Where ``die2.tra`` exists too, ``die2.srew`` and
+  ``die21.srew`` belong to it: a file belongs to the model of the longest name.
 
 Other lines that begin with ``#`` and blank ones are skipped.
 """
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
-from iirl_opt.errors import FileProblem
+from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
@@ -42,7 +43,7 @@ from iirl_opt.formats.prism.lines import (
     whole_number,
 )
 
-__all__ = ["beside", "read_explicit"]
+__all__ = ["check_beside", "read_explicit"]
 
 Integers = NDArray[np.int64]
 
@@ -333,11 +334,34 @@ def _read_rewards(
     return states, choices
 
 
-def beside(path: Path) -> list[Path]:
-    """Return the files that are read together with a ``.tra`` file, of those that there are."""
+def check_beside(path: Path, written: Collection[Path]) -> None:
+    """Refuse to write a ``.tra`` file, and others with it, that would be read as another model.
+
+    Raises
+    ------
+    InvalidArgument
+        A file stands beside it that would be read with it and is not written; or it would be read
+        without one that is written, which would belong to another model.
+    """
     fixed = [path.with_suffix(ending) for ending in (".sta", ".lab")]
     rewards = [file for files in _reward_files(path).values() for file in files]
-    return [file for file in fixed if file.exists()] + rewards
+    allowed = "another name, or that file moved away"
+    for file in [file for file in fixed if file.exists()] + rewards:
+        if file not in written:
+            problem = f"has {file.name} beside it, which would be read with it"
+            raise InvalidArgument("path", problem, allowed, path)
+    for file in written:
+        ending = next((e for e in REWARDS if file.name.endswith(e)), None)
+        owner = path if ending is None else _owner(path, file.name.removesuffix(ending))
+        if owner != path:
+            problem = f"has {owner.name} beside it, with which {file.name} would be read"
+            raise InvalidArgument("path", problem, allowed, path)
+
+
+def _owner(path: Path, stem: str) -> Path:
+    """Return the ``.tra`` file that rewards of a name belong to: of the longest, or a new one."""
+    longer = (path.with_name(f"{stem[:n]}.tra") for n in range(len(stem), len(path.stem), -1))
+    return next((other for other in longer if other.exists()), path)
 
 
 def _reward_files(path: Path) -> dict[str, list[Path]]:
@@ -347,12 +371,10 @@ def _reward_files(path: Path) -> dict[str, list[Path]]:
         ending = next((e for e in REWARDS if file.name.endswith(e)), None)
         if ending is None:
             continue
-        between = file.name.removeprefix(path.stem).removesuffix(ending)
-        # die2.srew belongs to die2.tra, where that exists.
-        if between.isdecimal() and not file.with_name(f"{path.stem}{between}.tra").exists():
-            files[between].append(file)
-        elif not between or between.startswith("."):
-            files[between[1:]].append(file)
+        stem = file.name.removesuffix(ending)
+        between = stem.removeprefix(path.stem)
+        if _owner(path, stem) == path and (not between or re.match(r"\.|[0-9]+$", between)):
+            files[between.removeprefix(".")].append(file)
     return dict(sorted(files.items(), key=lambda item: (len(item[0]), item[0])))
 
 

@@ -27,7 +27,7 @@ from iirl_opt.files import write_text, writing
 from iirl_opt.formats.choices import IDLE
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.prism.choices import action_name
-from iirl_opt.formats.prism.explicit import beside
+from iirl_opt.formats.prism.explicit import check_beside
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["write_drn", "write_explicit"]
@@ -58,7 +58,8 @@ def write_explicit(
     ------
     InvalidArgument
         The path has another suffix, or a file stands beside it that would be read with these and
-        is none of them; an action or a reward has a name that cannot be written.
+        is none of them, or a model with which these would be read; an action or a reward has a name
+        that cannot be written.
     InvalidGame
         The start is not the same on all its states.
     OSError
@@ -93,10 +94,9 @@ def write_explicit(
         stem = path.stem if len(model.rewards) == 1 else f"{path.stem}{number}"
         ending, lines = model.reward_lines(name, reward)
         texts[path.with_name(stem + ending)] = lines
-    for other in beside(path):
-        if other not in texts:
-            problem_ = f"has {other.name} beside it, which would be read with it"
-            raise InvalidArgument("path", problem_, "another name, or that file moved away", path)
+    # Files of a model that is not there are nobody's: they are not replaced either.
+    check_beside(path, texts if path.exists() else ())
+    check_beside(path, texts)
     with ExitStack() as stack:
         for file, lines in texts.items():
             part = stack.enter_context(writing(file))

@@ -291,6 +291,35 @@ def test_nothing_is_written_that_would_be_read_with_something_else(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["x3.srew"]
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("stem", ["x1", "x11", "x.a", "x.1.b", "x2", "y"])
+def test_no_model_is_changed_by_one_that_is_written_beside_it(tmp_path, count, stem):
+    game = iirl.random_game(3, 1, 2, rng=0)[0].starting_at([1, 0, 0])
+    one = ImportedGame(game, {name: np.ones(3) for name in "ab"})
+    two = ImportedGame(game, {name: np.zeros(3) for name in "cd"[:count]})
+    for order in ((("x", one), (stem, two)), ((stem, two), ("x", one))):
+        folder = tmp_path / order[0][0]
+        folder.mkdir()
+        done = {}
+        for name, found in order:
+            try:
+                done[name] = (write_explicit(found, folder / f"{name}.tra"), found)
+            except InvalidArgument:
+                assert not (folder / f"{name}.tra").exists()
+        assert order[0][0] in done
+        for path, found in done.values():
+            assert set(read_explicit(path, 0.5).rewards) == set(found.rewards)
+
+
+def test_files_of_no_model_that_is_there_are_not_replaced(tmp_path):
+    game, r = iirl.random_game(3, 1, 2, rng=0)
+    (tmp_path / "x.srew").write_text("0 7\n")
+    found = ImportedGame(game.starting_at([1, 0, 0]), {"r": r})
+    with pytest.raises(InvalidArgument, match=r"has x\.srew beside it"):
+        write_explicit(found, tmp_path / "x.tra")
+    assert (tmp_path / "x.srew").read_text() == "0 7\n"
+
+
 @pytest.mark.parametrize(
     ("change", "error", "said"),
     [
