@@ -69,8 +69,24 @@ __all__ = [
 Rule: TypeAlias = Callable[[str, Any], Any]
 T = TypeVar("T")
 
-_SHORT = reprlib.Repr()
+
+class _Short(reprlib.Repr):
+    """What a value looks like in a line; Python writes no integer of thousands of digits out."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        try:
+            return super().repr_int(x, level)
+        except ValueError:
+            return f"an integer of {x.bit_length()} bits"
+
+
+_SHORT = _Short()
 _SHORT.maxstring = _SHORT.maxother = 60
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: in a few words, however large it is."""
+    return _SHORT.repr(value)
 
 
 def checked(**rules: Rule) -> Callable[[T], T]:
@@ -115,7 +131,7 @@ def refuse(
     name: str, value: Any, allowed: str, error: type[InvalidValue] = InvalidArgument
 ) -> InvalidValue:
     """Return the error that an argument is not what is allowed; the caller raises it."""
-    return error(name, f"is {_SHORT.repr(value)}", allowed, value)
+    return error(name, f"is {shown(value)}", allowed, value)
 
 
 # Numbers

@@ -205,6 +205,10 @@ MALFORMED = [
     ({0: {0: [(float("nan"), 0, 0, False)]}}, r"P\[s=0, action=0\] has probability nan"),
     ({0: {0: [(1.0, 0, float("inf"), False)]}}, r"P\[s=0, action=0\]\[0\] has reward inf"),
     ({0: {0: [(1.0, 0, None, False)]}}, "has reward None"),
+    ({0: {0: [(1.0, 0, 10**400, False)]}}, r"P\[s=0, action=0\]\[0\] has reward 1000"),
+    ({0: {0: [(1.0, 0, 10**5000, False)]}}, "has reward an integer of 16610 bits"),
+    ({0: {0: [(10**5000, 0, 0, False)]}}, "has probability an integer of 16610 bits"),
+    ({0: {0: [(1.0, 10**5000, 0, False)]}}, "leads to state an integer of 16610 bits"),
     ({0: {0: [(1.0, 5, 0.0, False)]}}, "leads to state 5; allowed 0 … 0"),
     ({0: {0: [(1.0, -1, 0.0, False)]}}, "leads to state -1"),
     ({0: {0: [(1.0, 0.0, 0.0, False)]}}, r"P\[s=0, action=0\]\[0\] is"),
@@ -267,6 +271,47 @@ def test_the_leader_sets_the_slip_state_by_state():
         from_gymnasium(environment({0: {0: [FULL]}}), "9/10", leader=Setting("is_wet"))
     with pytest.raises(InvalidGame, match="16"):
         from_gymnasium(lake, "9/10", leader=TableChoice({"a": gymnasium.make("Taxi-v4")}))
+
+
+def test_a_setting_makes_the_environment_that_is_given_and_changes_something():
+    slip = Setting("is_slippery", [False])
+    changed = gymnasium.make("FrozenLake-v1")
+    changed.unwrapped.P[14][2] = [(1.0, 14, 0.0, False)]
+    drawn = gymnasium.make("FrozenLake-v1", map_name=None)
+    for env in (changed, drawn):
+        with pytest.raises(InvalidArgument, match=r"its spec .FrozenLake-v1. does not give again"):
+            from_gymnasium(env, "9/10", leader=slip)
+    # What a wrapper does is not read, here as elsewhere.
+    lake = gymnasium.make("FrozenLake-v1", desc=["SFF", "HFG"])
+    wrapped = gymnasium.wrappers.TransformReward(lake, lambda reward: 2 * reward)
+    one = from_gymnasium(wrapped, "9/10", leader=slip).game
+    assert one == from_gymnasium(lake, "9/10", leader=slip).game
+    for idle in (
+        Setting("max_episode_steps", [5, 10]),
+        Setting("disable_env_checker"),
+        Setting("render_mode", ["ansi", None]),
+        Setting("is_slippery", [True, True], names=["a", "b"]),
+    ):
+        with pytest.raises(InvalidArgument, match=f"{idle.argument}', on which no outcome"):
+            from_gymnasium(lake, "9/10", leader=idle)
+
+
+@pytest.mark.parametrize(
+    "names", [("shut", "b"), ("", "b"), ("a", "a, b", "b"), (1, "1"), ("shut",)]
+)
+def test_no_two_of_the_leaders_actions_have_one_name(names):
+    lake = gymnasium.make("FrozenLake-v1")
+    doors = dict(zip(names, (((0, 0), (0, 1)), ((0, 0), (1, 0)), ((1, 0), (2, 0))), strict=False))
+    if "" in names:
+        doors["shut"] = ((1, 0), (2, 0))
+    with pytest.raises(InvalidGame, match=r"leader action '.*' is named twice"):
+        from_gymnasium(lake, "9/10", leader=Doors(doors, reward=0, at_once=None))
+
+
+def test_what_a_shut_door_earns_is_a_float():
+    for beyond in (10**400, "1e400", 10**5000):
+        with pytest.raises(InvalidArgument, match=r"reward is .*; allowed a finite number"):
+            Doors({"x": ((0, 0), (0, 1))}, reward=beyond)
 
 
 def test_a_shut_door_stops_moves_both_ways_and_an_open_one_none():

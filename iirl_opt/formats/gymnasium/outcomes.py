@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Outcomes", "simple_fraction"]
+from iirl_opt.exact.numbers import as_fraction
+
+__all__ = ["Outcomes", "read_reward", "simple_fraction"]
 
 Integers = NDArray[np.int64]
 Exact = NDArray[Any]
@@ -59,6 +61,19 @@ class Outcomes:
     def n_states(self) -> int:
         """The number of states, S."""
         return len(self.states)
+
+
+def read_reward(number: Any) -> Fraction:
+    """Return a reward as a Fraction, if its float is finite: expected rewards are floats.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, ZeroDivisionError
+        One of `iirl_opt.exact.numbers.UNREADABLE`.
+    """
+    exact = as_fraction(number)
+    float(exact)
+    return exact
 
 
 def simple_fraction(number: float) -> Fraction:

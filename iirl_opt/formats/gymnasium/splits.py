@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -31,13 +32,15 @@ import numpy as np
 from iirl_opt.checks import MAPPING, TEXT, checked, each, optional, refuse, whole
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import EXACT
-from iirl_opt.formats.gymnasium.outcomes import Outcomes
+from iirl_opt.formats.gymnasium.outcomes import Outcomes, read_reward
 from iirl_opt.formats.gymnasium.table import read_outcomes
 from iirl_opt.game.labels import Labels
 
 __all__ = ["Doors", "Setting", "Split", "StartChoice", "TableChoice"]
 
 MOST_ACTIONS = 4096
+LEADERS = "leader action"
+COLUMNS = ("state", "follower", "successor", "probability", "reward", "ended")
 
 
 def _anything(name: str, value: Any) -> Any:
@@ -50,6 +53,15 @@ def _label(name: str, value: Any) -> Any:
     if not isinstance(value, Hashable) or value != value:
         raise refuse(name, value, "a label, which can be hashed")
     return value
+
+
+def _earned(name: str, value: Any) -> Any:
+    """Return what is an exact number, whose float is finite."""
+    try:
+        read_reward(exact := EXACT(name, value))
+    except OverflowError:
+        raise refuse(name, value, "a finite number") from None
+    return exact
 
 
 @runtime_checkable
@@ -88,13 +100,7 @@ class TableChoice:
         """
         if not self.environments:
             raise InvalidArgument("environments", "are none", "one for each action of the leader")
-        names = outcomes.states[: outcomes.n_table], outcomes.follower_actions
-        parts = {label: read_outcomes(e, *names) for label, e in self.environments.items()}
-        for label, part in parts.items():
-            if part.states != outcomes.states:
-                place, found = f"environments[{label!r}]", f"has {part.n_states} states"
-                raise InvalidArgument(place, found, f"{outcomes.n_states}, as env", label)
-        return _side_by_side(outcomes, parts)
+        return _side_by_side(outcomes, _tables(self.environments, outcomes))
 
 
 @checked(argument=TEXT, values=each(_anything, 1), names=optional(each(_label)))
@@ -109,7 +115,11 @@ class Setting:
     values : what it may be set to.
     names : of the leader's actions; ``argument=value`` by default.
 
-    **Cost** one making of the environment and one reading a value.
+    The environment is made anew for each value, by its own `spec`. That knows nothing of a map that
+    was drawn at random, nor of a table that was changed afterwards: then it is refused, and
+    `TableChoice` takes the environments themselves.
+
+    **Cost** one making of the environment and one reading a value, and one more of either.
 
     Examples
     --------
@@ -132,31 +142,45 @@ class Setting:
         Raises
         ------
         InvalidArgument
-            The environment does not say how it was made, or has no such argument.
+            The environment does not say how it was made, or what it says gives another table; it
+            has no such argument, or one on which no outcome depends.
+        InvalidGame
+            Two of the leader's actions have one name.
         """
-        spec = getattr(env, "spec", None)
+        spec = getattr(env.unwrapped, "spec", None)
         if spec is None:
             allowed = "one from gymnasium.make, or the leader's tables by TableChoice({...})"
             raise InvalidArgument("env", "does not say how it was made", allowed, env)
         names = self.names or tuple(f"{self.argument}={value}" for value in self.values)
-        names = Labels(names, "leader action")
+        names = Labels(names, LEADERS)
         quiet = {"render_mode": None} if "render_mode" in spec.kwargs else {}
-        made = {}
-        for name, value in zip(names, self.values, strict=True):
-            try:
-                made[name] = spec.make(**quiet, **{self.argument: value})
-            except (TypeError, ValueError, KeyError, AssertionError) as problem:
-                said = f"is refused by {spec.id} ({problem})"
-                allowed = "an argument of the environment, and a value of it"
-                raise InvalidArgument(f"{self.argument}={value!r}", said, allowed, value) from None
-        try:
-            return TableChoice(made).rewrite(outcomes, env)
-        finally:
-            for other in made.values():
-                other.close()
+        with ExitStack() as stack:
+
+            def make(place: str, **more: Any) -> Any:
+                try:
+                    return stack.enter_context(closing(spec.make(**quiet, **more)))
+                except Exception as problem:  # whatever an environment says of its arguments
+                    said = f"is refused by {spec.id} ({problem})"
+                    allowed = "an argument of the environment, and a value of it"
+                    raise InvalidArgument(place, said, allowed, more) from None
+
+            again = _tables({"env": make("env")}, outcomes)["env"]
+            if not _same_outcomes(again, outcomes):
+                problem = f"has a table that its spec ({spec.id}) does not give again"
+                allowed = "one that is as it was made, or the leader's tables by TableChoice({...})"
+                raise InvalidArgument("env", problem, allowed, env)
+            made = {
+                name: make(f"{self.argument}={value!r}", **{self.argument: value})
+                for name, value in zip(names, self.values, strict=True)
+            }
+            first, *others = (parts := _tables(made, outcomes)).values()
+        if others and all(_same_outcomes(first, part) for part in others):
+            problem = f"is {self.argument!r}, on which no outcome of {spec.id} depends"
+            raise InvalidArgument("argument", problem, "one that changes the table", self.argument)
+        return _side_by_side(outcomes, parts)
 
 
-@checked(doors=MAPPING, reward=EXACT, at_once=optional(whole(0)))
+@checked(doors=MAPPING, reward=_earned, at_once=optional(whole(0)))
 @dataclass(frozen=True)
 class Doors:
     """The leader opens doors between cells, and leaves the others shut.
@@ -171,9 +195,9 @@ class Doors:
     at_once : how many doors may be open at a time; None for any number.
 
     The leader's actions are called after the doors that are open, as ``gate`` and ``gate, hatch``,
-    and ``shut`` where none is. Doors stop moves in both directions, and moves that the follower
-    slipped into, too; a fall that the table sends elsewhere, as CliffWalking's cliff does to the
-    start, is a move to where it leads.
+    and ``shut`` where none is; so no door is called ``shut``, nor as two others together. Doors
+    stop moves in both directions, and moves that the follower slipped into, too; a fall that the
+    table sends elsewhere, as CliffWalking's cliff does to the start, is a move to where it leads.
 
     **Cost** arithmetic: a copy of the outcomes for each action of the leader's.
 
@@ -199,10 +223,6 @@ class Doors:
                     raise InvalidArgument("doors", problem, "fewer at once (at_once=)", self.doors)
         return tuple(sets)
 
-    def _actions(self) -> tuple[str, ...]:
-        """Return what the leader's actions are called."""
-        return tuple(", ".join(map(str, chosen)) or "shut" for chosen in self._open_sets())
-
     def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
         """Return the outcomes under each set of open doors.
 
@@ -210,18 +230,21 @@ class Doors:
         ------
         InvalidArgument
             A door is no pair of cells, or nobody ever passes it.
+        InvalidGame
+            Two of the leader's actions have one name.
         UnknownLabel
             A cell that the environment does not have.
         """
         passes = {name: self._passing(name, pair, outcomes) for name, pair in self.doors.items()}
-        parts = {}
-        for label, chosen in zip(self._actions(), self._open_sets(), strict=True):
+        parts, sets = {}, self._open_sets()
+        actions = Labels((", ".join(map(str, chosen)) or "shut" for chosen in sets), LEADERS)
+        for label, chosen in zip(actions, sets, strict=True):
             stopped = np.zeros(outcomes.state.size, dtype=bool)
             for name, passing in passes.items():
                 if name not in chosen:
                     stopped |= passing
             reward = outcomes.reward.copy()
-            reward[stopped] = Fraction(self.reward)
+            reward[stopped] = read_reward(self.reward)
             parts[label] = dataclasses.replace(
                 outcomes,
                 successor=np.where(stopped, outcomes.state, outcomes.successor),
@@ -273,7 +296,7 @@ class StartChoice:
             A state is named twice.
         """
         known = Labels(outcomes.states, "state")
-        at = np.array([known.index(state) for state in Labels(self.states, "leader action")])
+        at = np.array([known.index(state) for state in Labels(self.states, LEADERS)])
         n_b, new = len(outcomes.follower_actions), outcomes.n_states
         if self.name in outcomes.states:
             raise InvalidGame(f"state {self.name!r}", "is one of the environment", "a new name")
@@ -297,6 +320,22 @@ class StartChoice:
         )
 
 
+def _tables(environments: Mapping[Any, Any], outcomes: Outcomes) -> dict[Any, Outcomes]:
+    """Return the tables of environments, which have the states and actions of these outcomes."""
+    names = outcomes.states[: outcomes.n_table], outcomes.follower_actions
+    parts = {label: read_outcomes(env, *names) for label, env in environments.items()}
+    for label, part in parts.items():
+        if part.states != outcomes.states:
+            place, found = f"environments[{label!r}]", f"has {part.n_states} states"
+            raise InvalidArgument(place, found, f"{outcomes.n_states}, as env", label)
+    return parts
+
+
+def _same_outcomes(one: Outcomes, other: Outcomes) -> bool:
+    """Return whether two tables have the same outcomes, one by one."""
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in COLUMNS)
+
+
 def _side_by_side(outcomes: Outcomes, parts: Mapping[Any, Outcomes]) -> Outcomes:
     """Return the outcomes of parts, one for each action of the leader's."""
     sizes = [part.state.size for part in parts.values()]
@@ -308,9 +347,6 @@ def _side_by_side(outcomes: Outcomes, parts: Mapping[Any, Outcomes]) -> Outcomes
         outcomes,
         leader_actions=tuple(parts),
         leader=np.repeat(np.arange(len(sizes)), sizes),
-        **{
-            field: joined(field)
-            for field in ("state", "follower", "successor", "probability", "reward", "ended")
-        },
+        **{field: joined(field) for field in COLUMNS},
         is_rational=all(part.is_rational for part in parts.values()),
     )

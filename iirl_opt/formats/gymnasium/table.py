@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from iirl_opt.checks import refuse
+from iirl_opt.checks import refuse, shown
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.formats.choices import IDLE
@@ -20,6 +20,7 @@ from iirl_opt.formats.gymnasium.outcomes import (
     Exact,
     Integers,
     Outcomes,
+    read_reward,
     simple_fraction,
 )
 from iirl_opt.game.kernel import SUM_TOLERANCE
@@ -122,7 +123,7 @@ def _lines(table: Any, names: TableNames) -> Iterator[tuple[int, int, int, bool,
             except (KeyError, IndexError, TypeError):
                 raise InvalidGame(place, "is missing", f"a list of {FORM}") from None
             if not isinstance(outcomes, Sequence) or isinstance(outcomes, str) or not outcomes:
-                found = "is empty" if outcomes == [] else f"is {outcomes!r}"
+                found = "is empty" if outcomes == [] else f"is {shown(outcomes)}"
                 raise InvalidGame(place, found, f"a list of {FORM}", outcomes)
             for i, outcome in enumerate(outcomes):
                 yield s, b, *_outcome(outcome, f"{place}[{i}]", len(names.states))
@@ -134,15 +135,15 @@ def _outcome(outcome: Any, place: str, n_states: int) -> tuple[int, bool, Any, F
         chance, successor, reward, ended = outcome
         at = operator.index(successor)
     except (TypeError, ValueError):
-        raise InvalidGame(place, f"is {outcome!r}", FORM, outcome) from None
+        raise InvalidGame(place, f"is {shown(outcome)}", FORM, outcome) from None
     if not 0 <= at < n_states:
-        raise InvalidGame(place, f"leads to state {at}", f"0 … {n_states - 1}", successor)
+        raise InvalidGame(place, f"leads to state {shown(at)}", f"0 … {n_states - 1}", successor)
     if not isinstance(ended, bool | np.bool_ | int | np.integer) or ended not in (0, 1):
-        raise InvalidGame(place, f"has terminated {ended!r}", "True or False", ended)
+        raise InvalidGame(place, f"has terminated {shown(ended)}", "True or False", ended)
     try:
-        return at, bool(ended), chance, as_fraction(reward)
+        return at, bool(ended), chance, read_reward(reward)
     except UNREADABLE:
-        raise InvalidGame(place, f"has reward {reward!r}", "a finite number", reward) from None
+        raise InvalidGame(place, f"has reward {shown(reward)}", "a finite number", reward) from None
 
 
 def _probabilities(given: list[Any], choice: Integers, names: TableNames) -> tuple[Exact, bool]:
@@ -162,9 +163,9 @@ def _probabilities(given: list[Any], choice: Integers, names: TableNames) -> tup
                 read[type(p), p] = exact, simple_fraction(float(p)) if is_float else exact
             itself[i], simple[i] = read[type(p), p]
         except UNREADABLE:
-            raise InvalidGame(place(i), f"has probability {p!r}", "0 ≤ p ≤ 1", p) from None
+            raise InvalidGame(place(i), f"has probability {shown(p)}", "0 ≤ p ≤ 1", p) from None
         if not 0 <= itself[i] <= 1 + Fraction(SUM_TOLERANCE):
-            raise InvalidGame(place(i), f"has probability {p!r}", "0 ≤ p ≤ 1", p)
+            raise InvalidGame(place(i), f"has probability {shown(p)}", "0 ≤ p ≤ 1", p)
     first = np.flatnonzero(np.diff(choice, prepend=-1))
     spans = list(pairwise([*first.tolist(), len(given)]))
     if all(sum(simple[i:j]) == 1 for i, j in spans):
