@@ -118,8 +118,9 @@ def make_model(
     follower : how the follower answers; a mapping states what only a file can,
         ``{"model": "boltzmann", "beta": "unknown"}``. By default it answers optimally.
     follower_reward, rows, prior : as a file's tables of these names; see ``models/README.md``.
-    expect : ``{quantity: value}``, or tables as in a file: ``[{"quantity": "value", "value": 1,
-        "tolerance": 1e-9, "source": "closed form"}]``. ``values`` are those of all states.
+    expect : ``{quantity: value}``, or a list of tables as in a file,
+        ``{"quantity": "value", "value": 1, "tolerance": 1e-9, "source": "closed form"}``.
+        ``values`` are those of all states.
     title, source : what it is, and where it comes from.
 
     Raises

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem, UnknownLabel
 from iirl_opt.formats.choices import IDLE
-from iirl_opt.formats.dpomdp.statements import NUMBER, FileLine, FileStatement, whole_number
+from iirl_opt.formats.dpomdp.statements import NUMBER, FileLine, FileStatement
+from iirl_opt.formats.numbers import whole_number
 from iirl_opt.game.kernel import SUM_TOLERANCE, sum_allowed
 
 __all__ = [

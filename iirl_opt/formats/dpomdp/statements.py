@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem
 from iirl_opt.files import read_text
+from iirl_opt.formats.numbers import DECIMAL
 
-__all__ = ["NUMBER", "FileLine", "FileStatement", "split_statements", "whole_number"]
+__all__ = ["NUMBER", "FileLine", "FileStatement", "split_statements"]
 
 MOST_BYTES = 2**28  # of a file
 
-NUMBER = re.compile(r"(?!.{100})[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+NUMBER = re.compile(rf"(?!.{{100}}){DECIMAL}")
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,3 @@ def split_statements(path: Path) -> Iterator[FileStatement]:
             statement.body.append(line)
     if statement is not None:
         yield statement
-
-
-def whole_number(word: str) -> int | None:
-    """Return the whole number that a word means, if it means one."""
-    return int(word) if word.isdecimal() and len(word) < 19 else None

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -34,10 +35,12 @@ from iirl_opt.formats.dpomdp.problem import DecPOMDP
 from iirl_opt.formats.dpomdp.statements import NUMBER
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.names import distinct_names
+from iirl_opt.formats.numbers import as_decimal, plain
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["write_dpomdp", "write_pomdp"]
 
+MOST_DIGITS = 400  # of a decimal that is worth trying
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 KEYWORDS = frozenset(
     ("agents", "discount", "values", "states", "start", "include", "exclude", "actions", "reward")
@@ -213,7 +216,7 @@ class _Text:
             digits = len(str(common)) + 16
             times = 10**digits // common
             weights = (p.numerator * (common // p.denominator) for p in row)
-            written = [_shifted(weight * times, digits) for weight in weights]
+            written = [plain(Decimal(f"{weight * times}e-{digits}")) for weight in weights]
         numbers = [str(number) for number in written]
         if all(NUMBER.fullmatch(number) for number in numbers):
             return numbers
@@ -250,25 +253,9 @@ def _names_written(labels: Sequence[Any], kind: str) -> list[str]:
 
 
 def _decimal(number: Fraction) -> str | None:
-    """Return a number from 0 to 1 as the decimal that it is, or None."""
-    rest, twos = number.denominator, 0
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    fives = round(math.log(rest, 5)) if rest < 5**400 else 0
-    if rest != 5**fives:
-        return None
-    digits = max(twos, fives)
-    return _shifted(number.numerator * (10**digits // number.denominator), digits)
-
-
-def _shifted(whole: int, digits: int) -> str:
-    """Return ``whole · 10^−digits`` as text, with an exponent where there are many zeros."""
-    if digits == 0 or whole == 0:
-        return str(whole)
-    text = str(whole).rjust(digits + 1, "0")
-    if digits - len(str(whole)) > 20:
-        return f"{whole}e-{digits}"
-    return f"{text[:-digits]}.{text[-digits:]}"
+    """Return a number as the decimal that it is, or None."""
+    decimal = as_decimal(number, MOST_DIGITS)
+    return None if decimal is None else plain(decimal)
 
 
 def _short(number: Any) -> str:

@@ -33,13 +33,13 @@ from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.frames.reading import from_frame
 from iirl_opt.formats.frames.writing import frame_columns
 from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.formats.numbers import DECIMAL
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = ["read_table", "write_table"]
 
 MOST_BYTES = 2**32
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 TRUTH = {"true": True, "True": True, "false": False, "False": False}
 
 
@@ -198,7 +198,7 @@ def _are_printed(known: list[str | None]) -> bool:
     texts = [text for text in known if text is not None]
     if not any("." in text and _significant(text) > 15 for text in texts):
         return False
-    return all(map(DECIMAL.fullmatch, texts))
+    return all(re.fullmatch(DECIMAL, text) for text in texts)
 
 
 def _significant(text: str) -> int:

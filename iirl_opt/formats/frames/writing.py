@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -16,13 +14,12 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.choices import IDLE, Integers
 from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.formats.numbers import number_text
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.support import transitions
 
 __all__ = ["Backend", "frame_columns", "to_frame"]
-
-DIGITS = Context(prec=15, traps=[Inexact])
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -105,8 +102,8 @@ def frame_columns(given: ImportedGame, exact: bool) -> dict[str, Any]:
     for name, marks in given.labels.items():
         columns[f"label:{name}"] = marks[s]
     if exact:
-        columns["discount"] = [_text(game.exact_discount)] * len(row)
-        columns["start"] = _take(list(map(_text, game.exact_start)), s)
+        columns["discount"] = [number_text(game.exact_discount)] * len(row)
+        columns["start"] = _take(list(map(number_text, game.exact_start)), s)
     else:
         columns["discount"] = np.full(len(row), game.discount)
         columns["start"] = game.start[s]
@@ -118,17 +115,8 @@ def _quotients(above: NDArray[Any], below: NDArray[Any]) -> list[str]:
     known: dict[tuple[int, int], str] = {}
     pairs = list(zip(above.tolist(), below.tolist(), strict=True))
     for n, d in dict.fromkeys(pairs):
-        known[n, d] = _text(Fraction(n, d))
+        known[n, d] = number_text(Fraction(n, d))
     return [known[pair] for pair in pairs]
-
-
-def _text(number: Fraction) -> str:
-    """Return a number exactly: as a decimal, if fifteen digits are enough, else as a fraction."""
-    above, below = number.as_integer_ratio()
-    if below.bit_length() < DIGITS.prec * 4:
-        with suppress(Inexact):
-            return f"{DIGITS.divide(Decimal(above), Decimal(below)):f}"
-    return str(number)
 
 
 def _take(labels: Any, at: Integers) -> Any:

@@ -18,7 +18,7 @@ what both can reach together is what one agent could.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -156,21 +156,16 @@ class ChoiceModel:
         if actions is not None:
             actions = [actions[i] if i < n else "" for i in order.tolist()]
         zero = np.full(bare.size, Fraction(0), dtype=object)
-        return ChoiceModel(
-            self.path,
-            self.n_states,
-            np.concatenate([self.state_of, bare])[order],
-            np.concatenate([[0], np.cumsum(np.append(spans, np.ones_like(bare))[order])]),
-            np.concatenate([self.columns, bare])[entry],
-            np.concatenate([self.codes, np.full(bare.size, len(self.numbers))])[entry],
-            [*self.numbers, Fraction(1)],
-            actions,
-            self.start,
-            self.states,
-            {**self.labels, "deadlock": marks},
-            self.state_rewards,
-            {name: np.append(r, zero)[order] for name, r in self.choice_rewards.items()},
-            self.player_of,
+        return replace(
+            self,
+            state_of=np.concatenate([self.state_of, bare])[order],
+            indptr=np.concatenate([[0], np.cumsum(np.append(spans, np.ones_like(bare))[order])]),
+            columns=np.concatenate([self.columns, bare])[entry],
+            codes=np.concatenate([self.codes, np.full(bare.size, len(self.numbers))])[entry],
+            numbers=[*self.numbers, Fraction(1)],
+            action_of=actions,
+            labels={**self.labels, "deadlock": marks},
+            choice_rewards={k: np.append(r, zero)[order] for k, r in self.choice_rewards.items()},
         )
 
     # Choices become actions ---------------------------------------------------------------------

@@ -30,11 +30,10 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FINITE, TEXT, checked, is_a
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.exact.rows import ExactRows
+from iirl_opt.formats.choices import kernel_of_entries
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.prism.properties import Asked, parse_property
 from iirl_opt.formats.prism.undiscounted import avoiding, discounted_bounds, limit_bounds, surely
-from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.support import reached_from, transitions
 
@@ -214,23 +213,12 @@ def _ending(game: TwoAgentMDP, ends: Booleans) -> TwoAgentMDP:
     """Return a game that stays for ever in some states."""
     if not ends.any():
         return game
-    rows, n = game.rational.rows, game.n_choices
-    stays = np.repeat(ends, n)
-    spans = np.where(stays, 1, np.diff(rows.indptr))
-    indptr = np.concatenate([[0], np.cumsum(spans)])
-    at = np.repeat(np.asarray(rows.indptr[:-1]) - indptr[:-1], spans) + np.arange(indptr[-1])
-    state = np.repeat(np.arange(stays.size) // n, spans)
-    ended = np.repeat(stays, spans)
-    at = np.where(ended, 0, at)
-    kernel = ExactRows(
-        indptr,
-        np.where(ended, state, rows.indices[at]),
-        np.where(ended, 1, rows.numerators[at]),
-        np.where(stays, 1, rows.denominators),
-        game.n_states,
-    )
+    rows = game.rational.rows
+    row = np.repeat(np.arange(len(rows.denominators)), np.diff(rows.indptr))
+    every, ended = np.arange(len(rows.denominators)), np.flatnonzero(ends)
+    kernel = kernel_of_entries(row, rows.indices, rows.numerators, every, ended, game.n_states)
     return TwoAgentMDP(
-        RowBlocks.of(kernel),
+        kernel,
         game.exact_discount,
         np.array(game.exact_start, dtype=object),
         states=game.states,

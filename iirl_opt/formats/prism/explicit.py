@@ -34,14 +34,9 @@ from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.formats.numbers import read_number, whole_number
 from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
-from iirl_opt.formats.prism.lines import (
-    WordTable,
-    check_sums,
-    read_lines,
-    read_number,
-    whole_number,
-)
+from iirl_opt.formats.prism.lines import WordTable, check_sums, read_lines
 
 __all__ = ["check_beside", "read_explicit"]
 

@@ -1,8 +1,7 @@
-"""Lines of words, and the numbers in them."""
+"""Lines of words, and tables of those."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,28 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem
-from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.files import read_text
+from iirl_opt.formats.numbers import whole_number
 from iirl_opt.game.kernel import ROUNDED_SUMS, SUM_TOLERANCE, sum_allowed
 
-__all__ = ["WordTable", "check_sums", "read_lines", "read_number", "whole_number"]
+__all__ = ["WordTable", "check_sums", "read_lines"]
 
 MOST_BYTES = 2**28  # of a file
-
-_NUMBER = re.compile(r"[+-]?([0-9]+(/[0-9]+)?|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?)")
-
-
-def read_number(word: str) -> Fraction | None:
-    """Return the number that a word means, a decimal or a fraction, or None."""
-    try:
-        return as_fraction(word) if _NUMBER.fullmatch(word) else None
-    except UNREADABLE:
-        return None
-
-
-def whole_number(word: str) -> int | None:
-    """Return the whole number that a word means, or None."""
-    return int(word) if word.isascii() and word.isdecimal() and len(word) < 19 else None
 
 
 def read_lines(path: Path) -> list[str]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument, UnknownLabel
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.lines import read_number
+from iirl_opt.formats.numbers import read_number
 
 __all__ = ["REFUSED", "Asked", "parse_property"]
 

@@ -26,6 +26,7 @@ from iirl_opt.exact.rows import ExactRows
 from iirl_opt.files import write_text, writing
 from iirl_opt.formats.choices import IDLE
 from iirl_opt.formats.imported import ImportedGame
+from iirl_opt.formats.numbers import number_text
 from iirl_opt.formats.prism.choices import action_name
 from iirl_opt.formats.prism.explicit import check_beside
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -194,7 +195,7 @@ class _Listed:
 
     def transitions(self, decimals: bool) -> list[str]:
         """Return the lines of a ``.tra`` file."""
-        write = _nearest if decimals else _exact
+        write = _nearest if decimals else _in_full
         lines = []
         for state, nth, row, name in self.choices():
             begin = f"{state}" if self.is_chain else f"{state} {nth}"
@@ -252,7 +253,7 @@ class _Listed:
                     yield f"//[{'	& '.join(f'{k}={v}' for k, v in pairs)}]"
             earned = _bracket(0.0 if r.ndim == 1 else r.ravel()[row] for r in rewards)
             yield f"\taction {name or '__NOLABEL__'}{earned}"
-            yield from (f"\t\t{t} : {_exact(p)}" for t, p in self.successors(row))
+            yield from (f"\t\t{t} : {_in_full(p)}" for t, p in self.successors(row))
 
 
 def _labels_of(
@@ -295,11 +296,9 @@ def _variables(states: Any) -> tuple[list[str], list[list[str]]] | None:
     return variables, [[value for _, _, value in row] for row in pairs]
 
 
-def _exact(number: Fraction) -> str:
-    """Return a number as a whole number or decimal of a few digits, else as a fraction."""
-    text = repr(float(number))
-    short = number.denominator > 1 and "e" not in text and Fraction(text) == number
-    return text if short else str(number)
+def _in_full(number: Fraction) -> str:
+    """Return a number exactly."""
+    return number_text(number, 17)
 
 
 def _nearest(number: Fraction) -> str:
@@ -309,5 +308,5 @@ def _nearest(number: Fraction) -> str:
 
 def _bracket(rewards: Any) -> str:
     """Return rewards as DRN has them, each as the decimal that it prints as."""
-    words = [_exact(Fraction(repr(float(x)))) for x in rewards]
+    words = [_in_full(Fraction(repr(float(x)))) for x in rewards]
     return f" [{', '.join(words)}]" if words else ""

@@ -64,8 +64,8 @@ def check_learner(
 
     Parameters
     ----------
-    make : what makes a learner for a game: its class, or a function such as ``lambda game:
-        MyLearner(game, seed=3)``.
+    make : what makes a learner for a game: its class, or a function such as
+        ``lambda game: MyLearner(game, seed=3)``.
     follower : who answers; `OptimalFollower` by default.
     trajectories : whether it takes trajectories beside whole responses.
     contradictions : whether it goes on where no reward explains what it was told.
