@@ -51,7 +51,7 @@ LOSSES = {
 
 
 # Why a kind of files does not take what may be said of a file.
-WITHOUT = {"constants": "has no constants", "normalise": "holds numbers that are normalised"}
+WITHOUT = {"constants": "has no constants", "normalise": "leaves nothing to normalise"}
 
 
 @dataclass(frozen=True)
