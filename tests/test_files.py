@@ -248,13 +248,25 @@ def test_a_journal_that_is_too_large_is_refused_and_let_go(kept: Path) -> None:
 
 
 def test_files_are_put_into_their_place_in_one_place() -> None:
-    movers = {"replace": "os", "rename": "os", "write_text": "", "write_bytes": ""}
     package = Path(files.__file__).parent
-    users = set()
+    moved, written = set(), set()
     for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                owner = movers.get(node.func.attr)
-                if owner is not None and owner in ("", ast.unparse(node.func.value)):
-                    users.add(path.relative_to(package).as_posix())
-    assert users == {"files.py"}
+        name = path.relative_to(package).as_posix()
+        for scope in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(scope, ast.FunctionDef):
+                continue
+            of_its_own = {"writing", "TemporaryDirectory"} & {
+                node.id for node in ast.walk(scope) if isinstance(node, ast.Name)
+            }
+            for node in ast.walk(scope):
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                    continue
+                alone = len(node.args) == 1 and not node.keywords  # of a path, not of a text
+                if node.func.attr == "rename" or (node.func.attr == "replace" and alone):
+                    moved.add(name)
+                elif node.func.attr in ("write_text", "write_bytes") and not of_its_own:
+                    written.add(name)
+    # What is compared first stands beside its place until then.
+    assert moved == {"files.py", "formats/comparison.py"}
+    # The file that a model file refers to is written to a place that its caller opens.
+    assert written == {"library/writing.py"}

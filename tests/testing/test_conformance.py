@@ -400,8 +400,8 @@ def test_a_learner_that_breaks_a_promise_is_found(make, broken):
     with pytest.raises(AssertionError, match=broken) as failure:
         check_learner(make, trajectories=False)
     failure.match("breaks a promise of Learner")
-    report = "\n".join(failure.value.__notes__)
-    assert "state.make(" in report
+    if "what is done twice" not in str(failure.value):  # else it fails in no way twice
+        assert "state.make(" in "\n".join(failure.value.__notes__)
 
 
 # Arguments

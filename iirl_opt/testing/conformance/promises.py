@@ -76,7 +76,10 @@ class Promises:
         except Flaky as moody:
             found = [f"\n  once: {one}" for one in getattr(moody, "exceptions", ())]
             sentence = "what is done twice ends in the same"
-            raise AssertionError("".join([self._breaks(sentence), *found])) from moody
+            failure = AssertionError("".join([self._breaks(sentence), *found]))
+            for note in getattr(moody, "__notes__", ()):
+                failure.add_note(note)
+            raise failure from moody
 
     def _breaks(self, sentence: str) -> str:
         return f"{self.subject!r} breaks a promise of {self.interface}: {sentence}"
