@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from iirl_opt.errors import FileProblem
+from iirl_opt.exact.numbers import common
 from iirl_opt.formats.dpomdp.declarations import (
     ALL,
     Header,
@@ -22,13 +22,12 @@ from iirl_opt.formats.dpomdp.declarations import (
     read_probability,
 )
 from iirl_opt.formats.dpomdp.statements import NUMBER, FileLine, FileStatement
-from iirl_opt.game.kernel import sum_allowed
+from iirl_opt.game.entries import RowBlocks
+from iirl_opt.game.kernel import LARGEST, sum_allowed
 
 __all__ = ["Tables"]
 
 Array = NDArray[np.float64]
-
-SMALL = 2**61  # denominators of weights that int64 holds, with their sums
 
 
 class Tables:
@@ -177,27 +176,11 @@ class Tables:
         used = [self.probabilities[code] for code in codes]
         floats = np.array([float(p) for p in used])[entry]
         self._check_sums(path, np.bincount(row_of, floats, table.shape[0]))
-        common = math.lcm(*(p.denominator for p in used))
-        if common < SMALL:
-            whole = np.array([p.numerator * (common // p.denominator) for p in used])
+        whole, below = common(np.array(used, dtype=object))
+        if below < LARGEST // 2:
             weights = whole.astype(np.int64)[entry]
             return sp.csr_array((weights, table.indices, table.indptr), shape=table.shape)
-        return self._weights_by_row(table, [used[i] for i in entry])
-
-    def _weights_by_row(self, table: Any, entries: list[Fraction]) -> Any:
-        """Return the kernel where one denominator for all rows is too large."""
-        weights = np.empty(len(entries), dtype=object)
-        largest = 0
-        for i, j in pairwise(table.indptr.tolist()):
-            below = math.lcm(*(p.denominator for p in entries[i:j]))
-            weights[i:j] = [p.numerator * (below // p.denominator) for p in entries[i:j]]
-            largest = max(largest, below)
-        if largest < SMALL:
-            data = weights.astype(np.int64)
-            return sp.csr_array((data, table.indices, table.indptr), shape=table.shape)
-        kernel = np.zeros(table.shape, dtype=object)
-        kernel[np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)), table.indices] = weights
-        return kernel
+        return RowBlocks(table.shape, [(table.indptr, table.indices, whole[entry])])
 
     def _check_sums(self, path: Path, sums: NDArray[Any]) -> None:
         """Refuse rows that do not sum to one, that of the earliest line first."""
