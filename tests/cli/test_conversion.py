@@ -172,3 +172,12 @@ def test_nothing_of_an_older_model_is_read_with_a_new_one(tmp_path: Path, stale:
 def test_the_help_lists_the_kinds_that_are_written() -> None:
     written = [kind.name for kind in KINDS if kind.writer]
     assert [*written, MODEL] == KINDS_WRITTEN.split(", ")
+
+
+def test_what_rounding_left_is_normalised_where_asked(tmp_path: Path) -> None:
+    (tmp_path / "six.tra").write_text("0 0 .333333\n0 1 .666666\n1 1 1\n")
+    asked = ("convert", "six.tra", "six.toml", "--discount", "0.9")
+    done = iirl(*asked, cwd=tmp_path)
+    assert (done.code, "--normalise" in done.err) == (2, True)
+    assert iirl(*asked, "--normalise", cwd=tmp_path).code == 0
+    assert '{ from = "0", to = { 0 = "1/3", 1 = "2/3" } }' in (tmp_path / "six.toml").read_text()

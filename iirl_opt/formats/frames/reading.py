@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import FLAG, TEXT, checked, one_of
 from iirl_opt.errors import InvalidGame
+from iirl_opt.exact.numbers import common
 from iirl_opt.formats.choices import (
     UNAVAILABLE,
     Integers,
@@ -189,20 +190,14 @@ class Edges:
     def weights(self, tolerance: float) -> tuple[Integers, Integers, NDArray[Any]]:
         """Return rows, columns and numbers, those of one place summed.
 
-        Exact numbers become weights over one denominator, if that is not too large.
+        Exact numbers become weights over one denominator.
         """
         numbers, exact = self.chances.values, self.chances.exact
         if exact is not None and self.row.size:
-            below = math.lcm(*(p.denominator for p in exact))
+            whole, below = common(np.array(exact, dtype=object))
             if below > 1:
                 self._check_sums(tolerance)
-            if below < LARGEST // 2:
-                numbers = np.array([int(p * below) for p in exact])[numbers]
-            else:
-                numbers = self.chances.objects()
-                starts = np.flatnonzero(np.diff(self.row, prepend=-1))
-                sums = np.add.reduceat(numbers, starts)
-                numbers = numbers / sums.repeat(np.diff(starts, append=self.row.size))
+            numbers = (whole.astype(np.int64) if below < LARGEST // 2 else whole)[numbers]
         if not self.row.size:
             return self.row, self.column, numbers
         place = (np.diff(self.row, prepend=-1) != 0) | (np.diff(self.column, prepend=-1) != 0)
