@@ -185,7 +185,12 @@ class Posterior:
             indptr=np.array(
                 [k.indptr + lo for k, lo in zip(kernels, first, strict=False)], dtype=np.int64
             ).reshape(len(mdps), n_rows + 1),
-            indices=np.concatenate([np.zeros(0, np.int32), *(k.indices for k in kernels)]),
+            # Of one type whatever the game was made from: numba compiles once for each.
+            indices=np.concatenate(
+                [np.zeros(0, np.int32), *(k.indices for k in kernels)],
+                dtype=np.int32,
+                casting="same_kind",
+            ),
             data=np.concatenate([np.zeros(0), *(k.data for k in kernels)]),
             discount=game.discount,
             offsets=np.cumsum([0, *(part.size for part in parts)]),

@@ -149,6 +149,6 @@ def test_a_run_goes_on_where_it_was_left():
 
 def test_regret_goes_away_where_the_follower_is_seen_well():
     pytest.importorskip("numba")
-    some = learner(seed=5, proposals=4000, thin=20, chains=2, fast=None)
+    some = learner(seed=5, proposals=2000, thin=10, chains=2, fast=None)
     run = list(interact(some, TRUTH, 8, follower=PARTNER, min_length=150))
     assert np.mean([e.regret for e in run[-3:]]) < 0.02 * best_value(GAME, TRUTH, PARTNER)

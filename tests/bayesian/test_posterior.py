@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from depth import share
 from hypothesis import given, strategies as st
 from scipy import stats
 
@@ -165,6 +166,7 @@ def test_a_constant_reward_has_no_direction():
 # The gradient
 
 
+@share(0.4)
 @given(seed=st.integers(0, 30))
 def test_the_gradient_is_that_of_differences(seed):
     _, _, evidence = trajectories(seed)

@@ -78,20 +78,20 @@ def test_a_follower_that_never_errs_is_sampled_over_the_rewards_that_explain_it(
 
 
 def test_rare_explanations_are_found_and_each_chain_has_its_own():
-    game, truth = random_game(9, 2, 3, rng=3)
+    game, truth = random_game(7, 2, 3, rng=3)
     rng = np.random.default_rng(1)
     evidence = Evidence(game)
     for _ in range(3):
-        pi1 = random_policy(9, 2, rng)
+        pi1 = random_policy(7, 2, rng)
         response = OptimalFollower("mix").respond(game, truth, pi1)
         evidence = evidence.observe(
             sample_trajectory(game, pi1, response, rng, min_length=12, end_probability=0.1)
         )
     family, prior = NEVER
     posterior = Posterior(evidence, family, parameter_prior=prior)
-    rare = [posterior.log_density(rng.dirichlet(np.ones(9)), 0.0) for _ in range(100)]
+    rare = [posterior.log_density(rng.dirichlet(np.ones(7)), 0.0) for _ in range(100)]
     assert not np.isfinite(rare).any()
-    drawn = sample(posterior, 20, move=MOVE, chains=3, warmup=0, fast=False)
+    drawn = sample(posterior, 20, move=MOVE, chains=2, warmup=0, fast=False)
     assert np.isfinite(drawn.log_posterior).all()
     assert np.abs(drawn.rewards[0, 0] - drawn.rewards[1, 0]).max() > 1e-3
 
