@@ -1,5 +1,6 @@
 """Settings of the whole suite: hypothesis profiles, the place of the optional shared files."""
 
+import gc
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("NUMBA_OPT", "1")
 os.environ.setdefault("NUMBA_LOOP_VECTORIZE", "0")
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent / ".numba"))
+
+# Looking for garbage among all that collecting makes was a fifth of the suite: it is looked for
+# less often, and never in what was there before the first test.
+gc.set_threshold(50_000, 20, 20)
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
@@ -68,3 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "problems" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.oracle)
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of the search for garbage what lasts as long as the process."""
+    gc.freeze()
