@@ -113,7 +113,7 @@ class UnknownLabel(IIRLError, KeyError):
         hint = f"; did you mean {written[near[0]]!r}?" if near else ""
         some = ", ".join(repr(name) for name in self.known[:6])
         rest = f", … ({len(self.known)} in all)" if len(self.known) > 6 else ""
-        return f"no {self.kind} is called {self.label!r}{hint} (known: {some}{rest})"
+        return f"no {self.kind} is called {self.label!r}{hint} (known: {some or 'none'}{rest})"
 
 
 @dataclass(eq=False)

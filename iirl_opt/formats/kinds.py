@@ -44,6 +44,7 @@ LOSSES = {
     "start": "starts that are not the same on all their states",
     "names": "some names of states and actions",
     "labels": "sets of states",
+    "empty": "sets that hold no state",
     "rewards": "more than one reward, and its name",
     "choices": "which choices the source has",
     "leader": "choices of the leader",
@@ -69,7 +70,7 @@ class FileKind:
     takes : which of ``discount``, ``constants`` and ``normalise`` the reader takes.
     options : what the writer takes besides: ``rounded``, consent to rounding.
     loses : what a file of this kind has no place for, of a list in `LOSSES`.
-    elsewhere : what reads it, where that is nothing of `formats`.
+    elsewhere : what reads it and what writes it, where that is nothing of `formats`.
     beside : ``module:function`` of a path and the files written, refuses others that are read too.
     binary : whether it is no text.
     """
@@ -83,7 +84,7 @@ class FileKind:
     takes: tuple[str, ...] = ("discount", "normalise")
     options: tuple[str, ...] = ()
     loses: tuple[str, ...] = ()
-    elsewhere: str = ""
+    elsewhere: tuple[str, str] = ("", "")
     beside: str = ""
     binary: bool = False
 
@@ -179,7 +180,7 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)^@type\s*:",
         f"{PRISM}.drn:read_drn",
         f"{PRISM}.writing:write_drn",
-        loses=("discount", "start", "names", "leader"),
+        loses=("discount", "start", "names", "empty", "leader"),
     ),
     FileKind(
         "explicit",
@@ -213,7 +214,8 @@ KINDS: tuple[FileKind, ...] = (
         "a model file",
         (".toml",),
         rb"(?m)^\s*(\[\s*game\s*[].]|version\s*=\s*\d+\s*$)",
-        elsewhere="iirl_opt.read_model",
+        loses=("labels", "choices"),
+        elsewhere=("iirl_opt.read_model", "iirl_opt.library.write_model"),
     ),
     FileKind(
         "node-link",
@@ -228,7 +230,7 @@ KINDS: tuple[FileKind, ...] = (
         "a certificate",
         (".json",),
         rb'\A\s*\{\s*"version"\s*:\s*\d+,\s*"kind"',
-        elsewhere="iirl_opt.certificate.read_certificate",
+        elsewhere=("iirl_opt.certificate.read_certificate", ""),
     ),
 )
 
@@ -275,7 +277,7 @@ def read_file(
     """
     kind = kind_of(path)
     if not kind.reader:
-        problem = f"is {kind.title}, {_reason(kind.elsewhere, 'reads')}"
+        problem = f"is {kind.title}, {_reason(kind.elsewhere[0], 'reads')}"
         raise FileProblem(Path(path), problem)
     return kind.read(
         path, discount=discount, constants=constants or None, normalise=normalise or None
@@ -324,7 +326,7 @@ def kind_to_write(path: str | Path, name: str | None = None) -> FileKind:
         return written[0]
     said = "has a name that says no kind of files"
     if named:
-        said = f"is {named[0].title}, {_reason(named[0].elsewhere, 'writes')}"
+        said = f"is {named[0].title}, {_reason(named[0].elsewhere[1], 'writes')}"
     raise FileProblem(path, f"{said}; allowed {_suffixes('writer')}")
 
 
@@ -339,7 +341,7 @@ def named_kind(name: str) -> FileKind:
     for kind in KINDS:
         if kind.name == name:
             return kind
-    known = ", ".join(kind.name for kind in KINDS)
+    known = ", ".join(kind.name for kind in KINDS if kind.writer or kind.elsewhere[1])
     raise InvalidArgument("kind", f"is {name!r}", known, name)
 
 
@@ -392,8 +394,15 @@ def named_kinds(path: Path) -> tuple[FileKind, ...]:
 
 
 def _suffixes(door: str) -> str:
-    """Return the suffixes of the kinds that are read, or written, in words."""
-    return ", ".join(end for kind in KINDS if getattr(kind, door) for end in kind.suffixes)
+    """Return the suffixes of the kinds that are read, or written, and of those that others do."""
+    own = [end for kind in KINDS if getattr(kind, door) for end in kind.suffixes]
+    others = [
+        f"{end} ({by})"
+        for kind in KINDS
+        for end in kind.suffixes
+        if (by := kind.elsewhere[door == "writer"]) and end not in own
+    ]
+    return ", ".join([*own, *others])
 
 
 def _reason(elsewhere: str, does: str) -> str:

@@ -88,6 +88,27 @@ def same_reward(one, two, shape):
     return np.array_equal(*wide)
 
 
+def test_reset_leads_to_the_start_in_a_file_of_one_agent(tmp_path):
+    head = "discount: 0.5\nvalues: reward\nstates: a b\nactions: x y\nstart: 0.25 0.75\n"
+    for text, wanted in (
+        ("T: x identity\nT: y reset\n", [[[1, 0], [1, 3]], [[0, 1], [1, 3]]]),
+        ("T: * identity\nT: y : b\nreset\n", [[[1, 0], [1, 0]], [[0, 1], [1, 3]]]),
+    ):
+        (tmp_path / "m.pomdp").write_text(head + text)
+        game = read_pomdp(tmp_path / "m.pomdp").game
+        assert game == iirl.TwoAgentMDP(
+            np.array(wanted)[:, None],
+            "1/2",
+            [1, 3],
+            states="ab",
+            leader_actions=["-"],
+            follower_actions="xy",
+        )
+    (tmp_path / "m.pomdp").write_text(f"{head}T: x : a : b reset\n")
+    with pytest.raises(FileProblem, match="found 'reset'; allowed a probability"):
+        read_pomdp(tmp_path / "m.pomdp")
+
+
 @given(problems(), st.sampled_from([".dpomdp", ".dpomdp.gz"]))
 @settings(deadline=None, max_examples=50)
 def test_what_goes_out_as_dpomdp_comes_back_exactly(tmp_path_factory, problem, suffix):

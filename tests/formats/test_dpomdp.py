@@ -166,6 +166,8 @@ EVERY = list(itertools.product((0, 1), (0, 1)))
         ("T: * :\nuniform", EVERY, HALF),
         ("T: * : uniform", EVERY, HALF),
         ("T: *\nuniform", EVERY, HALF),
+        ("T: open go : goal : reset", [(0, 0)], [[1, 0], [1, 0]]),
+        ("T: * stay :\nreset", [(0, 1), (1, 1)], [[1, 0], [1, 0]]),
         ("T: * : uniform\nT: open go :\nidentity", [(0, 1), (1, 0), (1, 1)], HALF),
         ("T: * : uniform\nT: * : 0 :\n1 0\nT: * : 1 : 0 1", EVERY, STAY),
     ],

@@ -5,7 +5,8 @@ A file declares, once each and in this order, ``agents``, ``discount``, ``values
 earlier ones:
 
 * ``T: joint action : state : next state : probability``; with fewer places before the last colon
-  a row, a whole matrix, ``uniform`` or ``identity`` follows on the same line or below;
+  a row, a whole matrix, ``uniform``, ``identity`` or ``reset``, which is a row that leads to the
+  start, follows on the same line or below;
 * ``R: joint action : state : next state : joint observation : value``, or below
   ``R: joint action : state : next state :`` a row over the joint observations, or below
   ``R: joint action : state :`` a matrix of next states by joint observations; 0 if never written;

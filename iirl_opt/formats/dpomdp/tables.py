@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class Tables:
         self.codes = np.zeros((*shape, self.states.size), dtype=np.int32)
         self.written = np.zeros(shape, dtype=np.int64)  # the last line of each row, 0 for none
         self.probabilities = [Fraction(0)]
-        self.tolerance = header.tolerance
+        self.tolerance, self.start = header.tolerance, header.start
         self.code_of: dict[str, int] = {}
         # What the fields of lines that write one number meant.
         self.known: dict[str, list[dict[str, Any]]] = {
@@ -109,11 +110,14 @@ class Tables:
         joint = self.actions.select(head, 1)
         state = self.states.select_field(head, 2) if places > 1 else ALL
         after = self.states.select_field(head, 3) if places > 2 else ALL
-        word = statement.keyword(places + 1, ("uniform", "identity")[: 3 - places])
+        allowed = ("uniform", "reset", "identity")[: (3, 2, 0)[places - 1]]
+        word = statement.keyword(places + 1, allowed)
         if word is not None:
             lines = [statement.places(places + 1)[0][0].number]
             block: NDArray[Any] = np.full((1, n), self._code(Fraction(1, n)))
-            if word == "identity":
+            if word == "reset":
+                block = self._start_codes[None]
+            elif word == "identity":
                 block = np.eye(n, dtype=np.int32) * self._code(Fraction(1))
         else:
             shape = ((n, n), (1, n), (1, 1))[places - 1]
@@ -122,6 +126,10 @@ class Tables:
         self.written[state, joint] = np.array(lines)[:, None]
         if places == 3 and not statement.body:
             self._remember(statement, joint, state, after, block[0, 0])
+
+    @cached_property
+    def _start_codes(self) -> NDArray[Any]:
+        return np.array([self._code(p) for p in self.start], dtype=np.int32)
 
     def _read_code(self, line: FileLine, i: int, j: int) -> int:
         word = line.fields[i][j]

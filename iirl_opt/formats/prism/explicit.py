@@ -45,6 +45,9 @@ Integers = NDArray[np.int64]
 REWARDS = (".state.rew", ".trans.rew", ".srew", ".trew")
 MOST_STATES = 2**24
 
+# What stands where a chain may have an action, and is rather a wrong probability.
+_LIKE_A_NUMBER = re.compile(r"[-+.]*[0-9]|[-+.]?(nan|inf|infinity)$", re.IGNORECASE)
+
 
 @checked(
     path=PATH,
@@ -152,6 +155,9 @@ def _read_transitions(path: Path, normalise: bool) -> Transitions:
             form = "state choice next-state probability" if width == 4 else "state next-state p"
             problem = f"found {len(words)} words; allowed {width} or {width + 1}: {form} [action]"
             raise table.problem(row, None, problem)
+        if width == 3 and len(words) > 3 and _LIKE_A_NUMBER.match(words[3]):
+            problem = f"found {words[3]!r}; allowed a probability, or an action of a chain"
+            raise table.problem(row, 3, f"{problem}, which begins with a letter")
     size = counts[0] if counts else None
     source, target = table.whole(0, "state", size), table.whole(width - 2, "state", size)
     number = table.whole(1, "choice") if nondeterministic else np.zeros_like(source)
@@ -271,23 +277,25 @@ def _read_labels(path: Path, n_states: int) -> dict[str, NDArray[np.bool_]]:
         return {}
     lines = [(at, line.strip()) for at, line in enumerate(read_lines(path), start=1)]
     lines = [(at, line) for at, line in lines if line]
-    names: dict[str, str] = {}  # what a line says for a label, and its name
+    declared: list[tuple[str, str]] = []  # what a line says for a label, and its name
     if lines and lines[0][1] == "#DECLARATION":
         end = next((i for i, (_, line) in enumerate(lines) if line == "#END"), None)
         if end is None:
             raise FileProblem(path, "has no #END; allowed one, after the names of labels")
-        names = {name: name for _, line in lines[1:end] for name in line.split()}
+        declared = [(name, name) for _, line in lines[1:end] for name in line.split()]
         lines = lines[end + 1 :]
     elif lines:
         declared = re.findall(r'([0-9]+)="([^"]*)"', lines[0][1])
-        if not declared:
+        if not re.fullmatch(r'([0-9]+="[^"]*"\s*)+', lines[0][1]):
             forms = '0="init" 1="deadlock" …, or #DECLARATION'
             raise FileProblem(path, f"found no labels; allowed {forms}", line=lines[0][0])
-        names, lines = dict(declared), lines[1:]
+        lines = lines[1:]
+    for said, what in zip(zip(*declared, strict=True), ("numbered", "called"), strict=False):
+        double = next((x for i, x in enumerate(said) if x in said[:i]), None)
+        if double is not None:
+            raise FileProblem(path, f"has two labels {what} {double!r}; allowed one")
+    names = dict(declared)
     marks = {name: np.zeros(n_states, dtype=bool) for name in names.values()}
-    if len(marks) < len(names):
-        double = next(x for i, x in enumerate(names.values()) if x in [*names.values()][:i])
-        raise FileProblem(path, f"has two labels called {double!r}; allowed one")
     for at, line in lines:
         head, *rest = line.replace(":", " ", 1).split()
         state = whole_number(head)
@@ -393,6 +401,10 @@ def _reward_table(
     table = _table(path)
     # No state has the number of all: so the line of counts can be told from the others.
     if table.words and table.words[0][0] == str(n_states) and len(table.words[0]) <= width:
+        counts = [whole_number(word) for word in table.words[0]]
+        if len(counts) > 1 and counts[-1] != len(table.words) - 1:
+            problem = f"found {table.words[0][-1]} rewards in the line of counts"
+            raise table.problem(0, len(counts) - 1, f"{problem}; allowed {len(table.words) - 1}")
         table = WordTable(path, table.at[1:], table.words[1:])
     for row, words in enumerate(table.words):
         if len(words) != width:

@@ -275,12 +275,22 @@ class _PropertyParser:
             raise self._wrong(self.places[at], word, allowed)
         values = self._variable(word)
         if self._peek() not in _COMPARED:
+            ends = self._peek() in ("]", ")", "&", "|", "=>", "<=>", "U")
+            if ends and not all(isinstance(value, bool) for value in values):
+                allowed = f"a comparison of the variable, such as {word}=1, since it has numbers"
+                raise self._wrong(self.places[at], word, allowed)
             return np.array([value is True for value in values])
         compare = _COMPARED[self._take()]
         at, wanted = self.i, self._take()
         number = {"true": True, "false": False}.get(wanted, read_number(wanted))
         if number is None:
             raise self._wrong(self.places[at], wanted, "a number, true or false")
+        truth = isinstance(number, bool)
+        if (truth and compare not in (operator.eq, operator.ne)) or any(
+            isinstance(value, bool) != truth for value in values
+        ):
+            allowed = "true or false by = and != of a truth value, and a number of one"
+            raise self._wrong(self.places[at], wanted, allowed)
         return np.array([compare(value, number) for value in values])
 
     def _variable(self, name: str) -> list[Fraction | bool]:

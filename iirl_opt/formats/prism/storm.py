@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
+
+import numpy as np
 
 from iirl_opt.checks import FLAG, MAPPING, PATH, TEXT, checked, each, has, refuse, whole
 from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra, UnknownLabel
@@ -179,6 +181,8 @@ def _complaints(path: Path) -> Iterator[None]:
         column = int(at[2]) if at and at[2] else None
         first = said.split("\n")[0].removesuffix(", here:")
         first = re.sub(r"(Error )?in \S+program, line \d+:\s*", "", first)
+        # Storm reads a copy, whose name says nothing to anybody.
+        first = re.sub(rf"{re.escape(gettempdir())}\S*?/(program|model\.drn)\b", path.name, first)
         raise FileProblem(path, f"Storm says: {first}", line=line, column=column) from None
 
 
@@ -298,7 +302,10 @@ def _choices(
     if hasattr(built, "get_state_player_indications"):
         numbers = [int(k) for k in built.get_state_player_indications()]
         player_of = [players[k] if k < len(players) else str(k) for k in numbers]
-    return replace(model, states=model.states if states is None else states, player_of=player_of)
+    nowhere = np.zeros(model.n_states, dtype=bool)  # which DRN has no place for
+    labels = {**dict.fromkeys(sorted(built.labeling.get_labels()), nowhere), **model.labels}
+    states = model.states if states is None else states
+    return replace(model, states=states, labels=labels, player_of=player_of)
 
 
 def _states(built: Any) -> list[str] | None:

@@ -197,6 +197,12 @@ def test_what_has_no_counterpart_is_refused_by_name(text, said):
         counterpart(FOUND, text)
 
 
+@pytest.mark.parametrize("wrong", ["x", "!x", "b=1", "x=true", "b<true", "b>0", "x & b"])
+def test_truth_values_and_numbers_are_not_compared(wrong):
+    with pytest.raises(InvalidArgument, match=r"is no property: it has '.+' at column"):
+        counterpart(FOUND, f"Pmax=? [ F {wrong} ]")
+
+
 def test_names_that_are_none_are_answered_by_the_nearest():
     for text, said in (
         ('Pmax=? [ F "wons" ]', "no label is called 'wons'; did you mean 'won'"),

@@ -160,6 +160,15 @@ def test_files_of_another_model_beside_are_not_read(write, tmp_path):
         ("srew", "0 much\n", 1, "found 'much'; allowed a number"),
         ("srew", "0 1\n0 2\n", 2, "found the reward of this state again"),
         ("trew", "0 0 2 1\n", 1, "allowed a transition of the .tra file"),
+        ("tra", "0 0 1 1/0\n1 0 1 1\n", 1, "word 4: found '1/0'; allowed a probability"),
+        ("tra", "2 2\n0 0 1 a\n1 1 1 .5.\n", 3, "word 4: found '.5.'"),
+        ("tra", "dtmc\n0 0 1 nan\n", 2, "word 4: found 'nan'"),
+        ("srew", "3 2\n0 1\n", 1, "word 2: found 2 rewards in the line of counts; allowed 1"),
+        ("srew", "3 x\n0 1\n", 1, "word 2: found x rewards"),
+        ("trew", "3 5 2\n0 0 0 3\n", 1, "word 3: found 2 rewards"),
+        ("lab", '0="init" 0="x"\n0: 0\n', None, "two labels numbered '0'"),
+        ("lab", '0="init" x 1="y"\n0: 0\n', 1, "found no labels"),
+        ("lab", "#DECLARATION\ninit a a\n#END\n", None, "two labels numbered 'a'"),
     ],
 )
 def test_the_first_wrong_line_is_named(write, suffix, text, line, said):

@@ -4,8 +4,10 @@ stormpy is in no other extra (it is GPL, for Linux and macOS alone), so these te
 where it is not installed.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from iirl_opt.formats import (
     write_drn,
     write_explicit,
 )
+from iirl_opt.formats.prism.storm import _complaints
 
 stormpy = pytest.importorskip("stormpy", reason="the extra prism is not installed")
 files = pytest.importorskip("stormpy.examples.files")
@@ -89,7 +92,7 @@ def test_a_model_is_what_storm_holds(name, numbers, tmp_path):
         mine = rows[rows // game.n_choices == s]
         ours = [row_of(exact, row, numbers is float) for row in mine]
         assert sorted(map(sorted_items, ours)) == sorted(map(sorted_items, theirs))
-    for label in model.labeling.get_labels() - {"deadlock"}:
+    for label in model.labeling.get_labels():
         assert np.flatnonzero(found.labels[label]).tolist() == list(
             model.labeling.get_states(label)
         )
@@ -110,15 +113,23 @@ def test_a_model_is_what_storm_holds(name, numbers, tmp_path):
     if numbers is not float:
         path = tmp_path / "storm.drn"
         stormpy.io.export_to_drn(model, path)
-        same(read_drn(path, "9/10"), found)
+        same(read_drn(path, "9/10"), as_drn_holds_it(found))
         out_and_in_again(found, tmp_path)
 
 
 def out_and_in_again(found, folder):
     """Assert that both kinds of files hold all of a problem but its discount."""
     discount = found.game.exact_discount
-    same(read_drn(write_drn(found, folder / "ours.drn"), discount), found)
+    back = read_drn(write_drn(found, folder / "ours.drn"), discount)
+    same(back, as_drn_holds_it(found))
     same(read_explicit(write_explicit(found, folder / "ours.tra"), discount), found)
+
+
+def as_drn_holds_it(found):
+    """A problem without the sets that hold no state."""
+    return replace(
+        found, labels={name: marks for name, marks in found.labels.items() if marks.any()}
+    )
 
 
 def fraction(number):
@@ -280,6 +291,30 @@ def test_constants_of_another_kind_are_refused(opened, constants, error, said):
     rest = {} if constants.keys() & {"kk", "fixed"} else rest
     with pytest.raises(error, match=said):
         read_prism(opened, 0.5, constants=rest | constants)
+
+
+def test_a_label_of_no_reachable_state_is_one_of_none(tmp_path):
+    path = tmp_path / "one.nm"
+    text = "mdp\nmodule m\n x : [0..1];\n [] true -> true;\nendmodule\n"
+    path.write_text(f'{text}label "never" = x>0;\nlabel "now" = x=0;\n')
+    built = stormpy.build_model(stormpy.parse_prism_program(path))
+    for found in (read_prism(path, 0.5), from_stormpy(built, 0.5)):
+        labels = {name: marks.tolist() for name, marks in found.labels.items()}
+        assert labels == {"never": [False], "now": [True], "init": [True], "deadlock": [False]}
+        asked = counterpart(found, 'Pmax=? [ F "never" ]')
+        assert asked.bracket() == (0, 0)
+        assert dict(
+            read_explicit(write_explicit(found, tmp_path / "m.tra"), 0.5).labels
+        ).keys() == (labels.keys())
+
+
+@pytest.mark.parametrize("wrong", ["program", "model.drn"])
+def test_no_message_names_a_file_of_ours(tmp_path, wrong):
+    ours = Path(gettempdir(), "tmpx1", wrong)
+    with pytest.raises(FileProblem) as caught, _complaints(tmp_path / "bad.nm"):
+        raise RuntimeError(f"Parsing: see line 3, defined before ({ours}, line 2)")
+    assert "tmpx1" not in str(caught.value)
+    assert "before (bad.nm, line 2)" in str(caught.value)
 
 
 @pytest.mark.parametrize(
