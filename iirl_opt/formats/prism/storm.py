@@ -304,8 +304,8 @@ def _choices(
         player_of = [players[k] if k < len(players) else str(k) for k in numbers]
     nowhere = np.zeros(model.n_states, dtype=bool)  # which DRN has no place for
     labels = {**dict.fromkeys(sorted(built.labeling.get_labels()), nowhere), **model.labels}
-    states = model.states if states is None else states
-    return replace(model, states=states, labels=labels, player_of=player_of)
+    names = model.states if states is None else states
+    return replace(model, states=names, labels=labels, player_of=player_of)
 
 
 def _states(built: Any) -> list[str] | None:
