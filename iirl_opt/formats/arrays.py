@@ -37,7 +37,6 @@ from iirl_opt.formats.axes import (
     read_array,
     read_axes,
     stacked,
-    wide,
 )
 from iirl_opt.formats.choices import (
     AGENT,
@@ -51,6 +50,7 @@ from iirl_opt.formats.choices import (
     name_actions,
     read_names,
     stand_ins,
+    wide,
 )
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.kernel import is_sparse
@@ -257,7 +257,11 @@ def _read_reward(
     matrices = matrices_of(name, given)
     if matrices is not None:
         return _sparse_reward(name, stacked(name, *matrices, axes), known)
-    array: Any = given if is_sparse(given) else read_floats(name, given, InvalidReward)
+    array: Any = given
+    if not is_sparse(given):
+        array = read_floats(name, given, InvalidReward)
+    elif given.dtype.kind not in "biuf":
+        raise InvalidReward(name, f"has type {given.dtype}", "real numbers", given.dtype)
     if axes is None:
         choice = tuple(axis for axis in AXES if axis in kernel_axes and axis != "next")
         axes = {len(choice): choice, len(kernel_axes): kernel_axes, 1: ("state",)}.get(array.ndim)
@@ -269,7 +273,9 @@ def _read_reward(
         coo = array.tocoo()
         table = ArrayTable(axes, array.shape, None, coo.coords, wide(coo.data))
         return _sparse_reward(name, table, known)
-    return _dense_reward(name, array.toarray() if is_sparse(array) else array, axes, known)
+    return _dense_reward(
+        name, array.astype(float).toarray() if is_sparse(array) else array, axes, known
+    )
 
 
 def _check_lengths(name: str, table: ArrayTable, known: Mapping[str, Labels]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from iirl_opt.checks import TEXT, each
 from iirl_opt.errors import InvalidArgument, InvalidGame
+from iirl_opt.formats.choices import wide
 from iirl_opt.game.kernel import is_sparse, kernel_array
 from iirl_opt.game.labels import Labels
 
@@ -26,7 +27,6 @@ __all__ = [
     "read_array",
     "read_axes",
     "stacked",
-    "wide",
 ]
 
 Integers = NDArray[np.int64]
@@ -198,15 +198,10 @@ def stacked(
             raise InvalidGame(f"{name}[{where}]", f"has shape {matrix.shape}", expects, given)
         coo = matrix.tocoo() if is_sparse(matrix) else None
         inner = np.nonzero(matrix != 0) if coo is None else coo.coords
-        numbers.append(matrix[inner] if coo is None else wide(coo.data))
+        numbers.append(wide(matrix[inner] if coo is None else coo.data))
         at = [np.full(len(inner[0]), index[k][part]) for k, part in enumerate(key)]
         places.append(np.stack([*at, *inner]).astype(np.int64))
     sizes = (*map(len, keys), *(shape or ()))
     every = tuple(np.concatenate(places, axis=1))
     labels = dict(zip(axes, keys, strict=False)) if labelled else {}
     return ArrayTable(axes, sizes, None, every, np.concatenate(numbers), labels)
-
-
-def wide(numbers: Any) -> Any:
-    """Return numbers in a type that scipy keeps matrices of."""
-    return numbers.astype({"f": np.float64, "b": np.int64}.get(numbers.dtype.kind, numbers.dtype))

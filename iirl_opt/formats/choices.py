@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from iirl_opt.checks import LABELS, Rule, one_of, whole
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.game.entries import RowBlocks
+from iirl_opt.game.entries import RowBlocks, summed, sums_fit
+from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -41,6 +42,7 @@ __all__ = [
     "read_names",
     "refuse_bare",
     "stand_ins",
+    "wide",
 ]
 
 Agent: TypeAlias = Literal["leader", "follower"]
@@ -180,11 +182,12 @@ def kernel_of_entries(
 
     Parameters
     ----------
-    numbers : floats, weights or Fractions; those of one place are summed, if they are no objects.
+    numbers : floats, weights or Fractions; those of one place are summed.
     rows : which of the kernel's rows (S·A·B) to take, in order.
     ending : states that stay where they are, whatever their entries.
     n : the number of states, S.
     """
+    numbers = wide(numbers)
     stay = np.arange(len(rows)).reshape(n, -1)[ending]
     if stay.size:
         kept = np.isin(row, stay, invert=True)
@@ -192,6 +195,8 @@ def kernel_of_entries(
         column = np.concatenate([column[kept], ending.repeat(stay.shape[1])])
         numbers = np.concatenate([numbers[kept], np.ones(stay.size, dtype=numbers.dtype)])
     shape = (len(rows), n)
+    if numbers.dtype == object or not sums_fit(numbers):
+        row, column, numbers = summed(row, column, numbers, n)
     if numbers.dtype != object:
         return sp.csr_array((numbers, (row, column)), shape=shape)[rows]
     # scipy holds no objects: their places are taken.
@@ -202,6 +207,15 @@ def kernel_of_entries(
         at.data, entries = (entries != 0).astype(np.int64) * at.data, entries[entries != 0]
         at.eliminate_zeros()
     return RowBlocks(shape, [(at.indptr, at.indices, entries)])
+
+
+def wide(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in a type that is enough for some of their kind, and that scipy has."""
+    kind = numbers.dtype.kind
+    if kind == "u" and numbers.size and numbers.max() >= LARGEST:
+        return numbers.astype(object)
+    types = {"f": np.float64, "b": np.int64, "i": np.int64, "u": np.int64}
+    return numbers.astype(types.get(kind, numbers.dtype), copy=False)
 
 
 def expected(game: TwoAgentMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ from iirl_opt.game.kernel import (
     sum_allowed,
 )
 
-__all__ = ["BLOCK", "Exact", "Part", "RowBlocks", "read_kernel", "rows_of"]
+__all__ = ["BLOCK", "Exact", "Part", "RowBlocks", "read_kernel", "rows_of", "summed", "sums_fit"]
 
 # What tells the exact numbers beside their float image: the rows' denominators; the CSR matrix of
 # floats that each row's sum divided; the rows themselves; None where the image was given.
@@ -306,10 +306,21 @@ def _parts(kernel: Any) -> Iterator[Part]:
         for part in kernel.parts:
             yield part if part[2].dtype == object else _canonical(part, kernel.shape[1])
     elif is_sparse(kernel):
+        if kernel.format == "csr":
+            _check_places(kernel)
+        elif kernel.dtype.kind in "iu":
+            kernel = kernel.tocoo()
+        if kernel.dtype.kind in "iu" and not sums_fit(kernel.data):
+            coo = kernel.tocoo()
+            row, column = coo.coords
+            found = summed(row, column, coo.data, kernel.shape[1])
+            if found[2].size < coo.data.size:
+                row, column, numbers = (part[found[2] != 0] for part in found)
+                yield np.searchsorted(row, np.arange(kernel.shape[0] + 1)), column, numbers
+                return
         if kernel.format != "csr":
             kernel = kernel.astype(_wide(kernel.dtype), copy=False)
         csr = sp.csr_array(kernel)
-        _check_places(csr)
         for part in _cut(csr.indptr, csr.indices, csr.data):
             yield _canonical(part, csr.shape[1])
     else:
@@ -320,6 +331,26 @@ def _parts(kernel: Any) -> Iterator[Part]:
             rows, columns = np.nonzero(block != 0)
             pointers = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(block)))])
             yield pointers, columns, block[rows, columns]
+
+
+def sums_fit(numbers: NDArray[Any]) -> bool:
+    """Return whether integers are so small that no sum of them overflows, or none."""
+    if numbers.dtype.kind not in "iu" or not numbers.size:
+        return True
+    largest = max(abs(float(numbers.min())), float(numbers.max()))
+    return largest * numbers.size < LARGEST or float(abs(numbers.astype(float)).sum()) < LARGEST
+
+
+def summed(row: Any, column: Any, numbers: Any, n_columns: int) -> Part:
+    """Return entries in the order of their places, those of one place summed: integers exactly."""
+    place = row.astype(np.int64) * n_columns + column
+    order = np.argsort(place, kind="stable")
+    first = np.flatnonzero(np.diff(place[order], prepend=-1))
+    row, column, numbers = row[order], column[order], numbers[order]
+    if first.size < place.size:
+        numbers = numbers if sums_fit(numbers) else numbers.astype(object)
+        numbers = np.add.reduceat(numbers, first)
+    return row[first], column[first], numbers
 
 
 def _check_places(csr: Any) -> None:

@@ -208,6 +208,7 @@ def test_axes_that_do_not_fit_are_refused_with_those_that_would(shape, axes, fit
         (P, {"reward": R[:, 0, :, 0]}, InvalidArgument, "reward_axes are not given"),
         (P, {"reward": np.full(P.shape, np.nan)}, InvalidReward, r"reward\[s=0, a=0, b=0\] is nan"),
         (P, {"reward": np.full(P.shape, -np.inf)}, InvalidReward, "is -inf"),
+        (P, {"reward": sp.coo_array(np.eye(4) * 1j)}, InvalidReward, "reward has type complex128"),
         (P, {"reward": [0] * 4, "rewards": {}}, InvalidArgument, "rewards are given beside"),
         (P, {"states": 10**9}, InvalidGame, "state labels are 1000000000; allowed 4"),
         ({"a": np.eye(2)}, {"follower_actions": 10**9}, InvalidGame, "are 1000000000; allowed 1"),
@@ -234,6 +235,38 @@ def test_weights_and_single_precision_are_read_as_by_the_game_itself():
     single = turned(P, ("leader", "follower", "state", "next")).astype(np.float32)
     game = from_arrays(single, 0.9, axes="leader follower state next", normalise=True).game
     assert abs(game.kernel - P).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_repeated_entries_are_summed_whatever_their_type_holds(kind, times):
+    most = min(np.iinfo(kind).max, 2**62)
+    last = [0] * times, [1] * times
+    kernel = sp.coo_array(
+        (np.array([most] * times + [1, 1], kind), ([*last[0], 0, 1], [*last[1], 0, 1])),
+        shape=(2, 2),
+    )
+    row = {
+        0: Fraction(1, times * int(most) + 1),
+        1: Fraction(times * int(most), times * int(most) + 1),
+    }
+    for found in (
+        from_arrays([kernel], "1/2").game,
+        from_arrays(kernel, "1/2").game,
+        iirl.TwoAgentMDP(kernel, "1/2", follower_actions=1),
+        iirl.MDP(kernel, "1/2"),
+    ):
+        assert found.rational.rows.row(0) == row
+    reward = sp.coo_array((np.array([most] * times, kind), ([0] * times,) * 2), shape=(2, 1))
+    assert from_arrays([np.eye(2)], "1/2", reward).reward()[0] == times * float(most)
+
+
+def test_matrices_of_several_types_keep_whole_numbers_whole():
+    one, other = np.array([[1, 2**62], [0, 1]]), np.array([[1, 2**63], [0, 1]], np.uint64)
+    for kernel in ([one, other], [sp.coo_array(one), sp.csr_array(other)]):
+        rows = from_arrays(kernel, "1/2").game.rational.rows
+        assert rows.row(0)[0] == Fraction(1, 2**62 + 1)
+        assert rows.row(1)[0] == Fraction(1, 2**63 + 1)
 
 
 def test_a_kernel_of_rows_is_read_as_it_is_by_the_game():

@@ -232,6 +232,20 @@ def test_categories_keep_type_and_their_order_if_they_have_one():
 
 
 @libraries
+@pytest.mark.parametrize("most", [200, 2**31, 2**62, "4611686018427387904", 2**63])
+def test_doubled_weights_are_added_whatever_their_type_holds(library, most):
+    one = type(most)(1)
+    frame = LIBRARIES[library](
+        {"state": [0, 0, 0, 1], "next_state": [0, 0, 1, 1], "probability": [most, most, one, one]}
+    )
+    if most == 200:
+        kind = {"pandas": "uint8"}.get(library)
+        frame = frame.astype({"probability": kind}) if kind else frame
+    row = from_frame(frame, "1/2", duplicates="sum").game.rational.rows.row(0)
+    assert row[1] == Fraction(1, 2 * int(most) + 1)
+
+
+@libraries
 def test_what_a_state_lacks_repeats_what_it_has_or_is_refused(library):
     frame = hall(library, follower=["go", "go", "stay"])
     found = from_frame(frame, 0.9)

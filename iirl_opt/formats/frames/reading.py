@@ -188,7 +188,7 @@ class Edges:
         return means
 
     def weights(self, tolerance: float) -> tuple[Integers, Integers, NDArray[Any]]:
-        """Return rows, columns and numbers, those of one place summed.
+        """Return rows, columns and numbers.
 
         Exact numbers become weights over one denominator.
         """
@@ -197,15 +197,8 @@ class Edges:
             whole, below = common(np.array(exact, dtype=object))
             if below > 1:
                 self._check_sums(tolerance)
-            numbers = (whole.astype(np.int64) if below < LARGEST // 2 else whole)[numbers]
-        if not self.row.size:
-            return self.row, self.column, numbers
-        place = (np.diff(self.row, prepend=-1) != 0) | (np.diff(self.column, prepend=-1) != 0)
-        starts = np.flatnonzero(place)
-        wide = numbers.astype(
-            {"i": np.int64, "u": np.uint64}.get(numbers.dtype.kind, numbers.dtype)
-        )
-        return self.row[starts], self.column[starts], np.add.reduceat(wide, starts)
+            numbers = (whole.astype(np.int64) if max(whole) < LARGEST else whole)[numbers]
+        return self.row, self.column, numbers
 
     def _check_sums(self, tolerance: float) -> None:
         """Refuse exact numbers of a choice that do not sum to one."""
