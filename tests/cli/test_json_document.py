@@ -68,7 +68,8 @@ def test_every_document_has_the_same_head(
     assert (document["title"] is not None) == titled
     assert document["seed"] == seed
     assert document["complete"] is True
-    assert list(tmp_path.iterdir()) == []
+    made = ["rooms.npz"] if command == "convert" else []  # what it is asked for
+    assert [path.name for path in tmp_path.iterdir()] == made
     if file is not None and file.endswith(".toml"):
         game = read_model(file.removesuffix(".toml")).game
         assert document["fingerprint"] == game.fingerprint
