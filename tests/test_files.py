@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.figure
 import pytest
 from hypothesis import assume, given, strategies as st
+from source import parsed
 
 from iirl_opt import files, game, maze_maker, plot
 from iirl_opt.errors import FileProblem
@@ -252,7 +253,7 @@ def test_files_are_put_into_their_place_in_one_place() -> None:
     moved, written = set(), set()
     for path in package.rglob("*.py"):
         name = path.relative_to(package).as_posix()
-        for scope in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for scope in ast.walk(parsed(path)):
             if not isinstance(scope, ast.FunctionDef):
                 continue
             of_its_own = {"writing", "TemporaryDirectory"} & {

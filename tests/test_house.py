@@ -5,10 +5,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from source import PACKAGE, parsed
 
-import iirl_opt
-
-PACKAGE = Path(iirl_opt.__file__).parent
 FILES = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
 
 # The chains' inner loops are compiled as one: numba specialises what it sees in one module.
@@ -19,7 +17,7 @@ def defined(kind):
     """The names of all functions or classes of modules, with the files that define them."""
     homes = defaultdict(list)
     for name, path in FILES.items():
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, kind):
                 homes[node.name].append(name)
     return homes
@@ -44,7 +42,7 @@ def test_a_private_function_can_be_found_by_its_name():
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_says_first_what_it_is_about(name):
-    assert ast.get_docstring(ast.parse(FILES[name].read_text("utf-8")))
+    assert ast.get_docstring(parsed(FILES[name]))
 
 
 def test_a_file_of_tests_has_a_name_of_its_own():

@@ -45,7 +45,9 @@ def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path) -> None:
     def run(seed: int) -> list[tuple[float, float]]:
-        result = json.loads(iirl("learn", "small-maze", "--seed", seed, "--json").out)
+        result = json.loads(
+            iirl("learn", "small-maze", "--episodes", 3, "--seed", seed, "--json").out
+        )
         return [(episode["value"], episode["rows"]) for episode in result["episodes"]]
 
     assert run(3) == run(3)
