@@ -36,9 +36,23 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+class _Record:
+    """What records of arrays share: those of a kind that hold the same are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(map(np.array_equal, vars(self).values(), vars(other).values()))
+
+    def __hash__(self) -> int:
+        return hash(tuple(tuple(np.ravel(part).tolist()) for part in vars(self).values()))
+
+
 @dataclass(frozen=True, eq=False)
-class Observation:
+class Observation(_Record):
     """One episode as the leader sees it afterwards; make it with `observe`, which checks it.
+
+    Two that hold the same are equal.
 
     Attributes
     ----------
@@ -91,8 +105,10 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(_Record):
     """The steps of one episode; make it with `record_trajectory` or `sample_trajectory`.
+
+    Two that hold the same are equal.
 
     Attributes
     ----------

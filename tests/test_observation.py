@@ -9,7 +9,7 @@ from instances import games, policies
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.observation import observe
+from iirl_opt.observation import observe, record_trajectory
 
 
 def house():
@@ -105,3 +105,16 @@ def test_an_observation_is_read_only_and_holds_copies():
             array[...] = 1
     with pytest.raises(AttributeError):
         seen.pi1 = pi1
+
+
+def test_records_that_hold_the_same_are_equal():
+    game = TwoAgentMDP([[[[1, 1], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
+    pi1, mask = [[1.0], [1.0]], np.ones((2, 2), dtype=bool)
+    whole, half = observe(game, pi1, mask), observe(game, pi1, mask / 2)
+    assert whole == observe(game, pi1, mask)
+    assert len({whole, observe(game, pi1, mask), half}) == 2
+    steps = [(0, 0, 0), (1, 0, 1)]
+    walked = record_trajectory(game, pi1, steps)
+    assert walked == record_trajectory(game, pi1, steps)
+    assert len({walked, record_trajectory(game, pi1, steps), whole}) == 2
+    assert walked != record_trajectory(game, pi1, steps[:1])

@@ -7,9 +7,11 @@ of labels for ``{ state = action }``. Everything is checked as it is when a file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import TEXT, checked, each, is_a
-from iirl_opt.errors import InvalidArgument, InvalidGame
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
 from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -30,20 +32,21 @@ from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import Question
 from iirl_opt.library.reading import refuse_foreign_tables
 from iirl_opt.library.rows import UserRow
-from iirl_opt.library.schema import ExpectTable
+from iirl_opt.library.schema import ExpectTable, ObservationTable
 from iirl_opt.library.tables import (
     check_labels,
     environment_table,
     numbers_of,
+    observation_table,
     policy_table,
     reward_table,
     row_table,
 )
-from iirl_opt.library.toml import as_plain
+from iirl_opt.library.toml import as_plain, document_text
 from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
 from iirl_opt.verification.environment import Environment
 
-__all__ = ["make_model", "make_question"]
+__all__ = ["called", "make_model", "make_question"]
 
 # In place of a file, in messages.
 HERE = Path("make_model")
@@ -79,7 +82,8 @@ def make_question(game: TwoAgentMDP, family: str, **keys: Any) -> Question:
     >>> make_question(game, "feasible_rewards", ask="maximise", objective=[0, 1]).objective
     {'0': Fraction(0, 1), '1': Fraction(1, 1)}
     """
-    return _document(game, question={"family": family, **keys}).question
+    with called("make_question"):
+        return _document(game, question={"family": family, **keys}).question
 
 
 @checked(
@@ -113,14 +117,16 @@ def make_model(
     reward : the true reward, (S,) or (S, A, B), or None; Fractions stay exact.
     question : made by `make_question`; or its family alone; or a mapping of all its keys. By
         default whether the observations admit the reward, else what the best commitment is.
-    observations : of `observe`, or pairs of a commitment and a response.
+    observations : of `observe`, or pairs of a commitment and a response, which are written exactly
+        where they are Fractions; an `Observation` holds floats.
     trajectories : of `record_trajectory`, in the family bayesian.
     follower : how the follower answers; a mapping states what only a file can,
         ``{"model": "boltzmann", "beta": "unknown"}``. By default it answers optimally.
     follower_reward, rows, prior : as a file's tables of these names; see ``models/README.md``.
     expect : ``{quantity: value}``, or a list of tables as in a file,
         ``{"quantity": "value", "value": 1, "tolerance": 1e-9, "source": "closed form"}``.
-        ``values`` are those of all states.
+        ``values`` are those of all states. The source may be left out. Which quantities there are
+        only the answer says, as with a file.
     title, source : what it is, and where it comes from.
 
     Raises
@@ -145,7 +151,10 @@ def make_model(
     game, environment = _game(game, stated)
     truth = _truth(game, reward, "reward", "truth", stated)
     theirs = _truth(game, follower_reward, "follower_reward", "follower_reward", stated)
-    seen = tuple(_observation(game, f"observations[{i}]", x) for i, x in enumerate(observations))
+    told = tuple(observations)
+    seen = tuple(_observation(game, f"observations[{i}]", x) for i, x in enumerate(told))
+    if any(isinstance(x, tuple) for x in told):  # which may be exact, as what is seen is not
+        stated["observations"] = seen, tuple(map(partial(_seen_table, game), seen, told))
     document = _document(
         game,
         title=title,
@@ -183,6 +192,17 @@ def make_model(
     stated["policy"] = problem.policy, choices
     asked.check(problem)
     return replace(problem, stated=stated)
+
+
+@contextmanager
+def called(name: str) -> Iterator[None]:
+    """Name another function than `make_model` in what is raised about what it was given."""
+    try:
+        yield
+    except FileProblem as fault:
+        if fault.path != HERE:
+            raise
+        raise FileProblem(Path(name), fault.problem, key=fault.key) from None
 
 
 def _game(given: Any, stated: dict[str, Any]) -> tuple[TwoAgentMDP, Environment | None]:
@@ -237,6 +257,11 @@ def _observation(game: TwoAgentMDP, name: str, seen: Any) -> Observation:
     raise InvalidArgument(name, f"is {seen!r}", "an Observation, or (pi1, response)", seen)
 
 
+def _seen_table(game: TwoAgentMDP, seen: Observation, told: Any) -> ObservationTable:
+    """Return the table of an observation, exact where it was told in Fractions."""
+    return observation_table(game, seen, *(told if isinstance(told, tuple) else ()))
+
+
 def _asked(question: Any, truth: Any, seen: Any, trajectories: Any) -> Any:
     """Return the question that is given, or the one that such a problem asks by itself."""
     if isinstance(question, str):
@@ -254,10 +279,10 @@ def _asked(question: Any, truth: Any, seen: Any, trajectories: Any) -> Any:
 
 def _expected(expect: Any, source: str) -> list[Any]:
     """Return expectations as a file has them."""
+    said = {"source": source or "stated with the problem"}
     if not isinstance(expect, Mapping):
         tables = each(is_a(ExpectTable, Mapping))("expect", expect)
-        return [_in_floats(table) for table in tables]
-    said = {"source": source or "stated with the problem"}
+        return [said | _in_floats(x) if isinstance(x, Mapping) else x for x in tables]
     return [
         {"quantity": name, "values" if np.ndim(x) or isinstance(x, Mapping) else "value": x} | said
         for name, x in _in_floats(expect).items()
@@ -279,7 +304,10 @@ def _document(game: TwoAgentMDP, *, question: Any, **tables: Any) -> Document:
         question = {key: _key(game, key, value) for key, value in question.items()}
     given = {key: _plain(value) for key, value in tables.items() if value is not None}
     head = {"version": VERSION, "title": "", "source": "", "game": {}}
-    return as_document(HERE, {**head, **given, "question": question}, catalogue.FAMILIES)
+    made = as_document(HERE, {**head, **given, "question": question}, catalogue.FAMILIES)
+    stated = {"question": made.question, "prior": made.prior, "expect": made.expect}
+    document_text({key: as_plain(table) for key, table in stated.items() if table})  # finite?
+    return made
 
 
 def _key(game: TwoAgentMDP, key: str, value: Any) -> Any:
@@ -300,8 +328,8 @@ def _key(game: TwoAgentMDP, key: str, value: Any) -> Any:
             for s, entry in value.items()
         }
     if key in POLICIES and value is not None:
-        pi1 = game.check_leader_policy(value)
-        return policy_table(game.states, game.leader_actions, pi1)
+        game.check_leader_policy(value)
+        return policy_table(game.states, game.leader_actions, value)
     if key == "forbidden" and mapping:
         return {str(s): list(map(str, actions)) for s, actions in value.items()}
     return _plain(value)

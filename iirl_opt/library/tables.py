@@ -241,16 +241,19 @@ def _by_choice(
     return values, choices
 
 
-def policy_table(states: Sequence[Any], actions: Sequence[Any], policy: Array) -> PolicyTable:
-    """Return the table of a policy (S, n), with its most frequent row once if there are many."""
+def policy_table(states: Sequence[Any], actions: Sequence[Any], policy: ArrayLike) -> PolicyTable:
+    """Return the table of a policy (S, n), with its most frequent row once if there are many.
+
+    Fractions stay exact.
+    """
     names = [str(action) for action in actions]
     rows: list[Any] = []
-    for row in policy:
+    for row in numbers_of(policy):
         played = np.flatnonzero(row)
         if played.size == 1 and row[played[0]] == 1:
             rows.append(names[played[0]])
         else:
-            rows.append({names[a]: _as_printed(row[a]) for a in played})
+            rows.append({names[a]: row[a] for a in played})
     return _with_star(states, rows)
 
 
@@ -264,12 +267,17 @@ def _with_star(states: Sequence[Any], rows: list[Any]) -> dict[str, Any]:
     return {"*": most} | {s: row for s, row in by_state.items() if row != most}
 
 
-def observation_table(game: TwoAgentMDP, seen: Observation) -> ObservationTable:
-    """Return the table of an observation, with its response."""
-    leader = policy_table(game.states, game.leader_actions, seen.pi1)
+def observation_table(
+    game: TwoAgentMDP, seen: Observation, pi1: ArrayLike | None = None, pi2: ArrayLike | None = None
+) -> ObservationTable:
+    """Return the table of an observation, with its response.
+
+    Its policies are floats; `pi1` and `pi2` are what they were made of, where that was exact.
+    """
+    leader = policy_table(game.states, game.leader_actions, seen.pi1 if pi1 is None else pi1)
     if not seen.whole:
-        follower = policy_table(game.states, game.follower_actions, seen.pi2)
-        return ObservationTable(leader, follower)
+        played = seen.pi2 if pi2 is None else pi2
+        return ObservationTable(leader, policy_table(game.states, game.follower_actions, played))
     names = [str(action) for action in game.follower_actions]
     optimal = [[names[b] for b in np.flatnonzero(row)] for row in seen.played]
     return ObservationTable(leader, optimal=_with_star(game.states, optimal))

@@ -7,6 +7,7 @@ game too large to be read by people stands beside the file, as `save_game` write
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -
     """Write a problem to a model file, whole or not at all, and return its path.
 
     `read_model` reads it back equal: game, labels and their order, exact numbers, observations,
-    rows, question and expectations. A file that is there already is replaced. A game of more than
+    rows, question and expectations. A file that is there already is replaced, with the game beside
+    it, if there is one under its name. A game of more than
     500 states or rows, or 2,000 transitions in them, is written beside it, to a ``.npz`` file of
     the same name; a ``.dpomdp`` file
     that the problem refers to is copied beside it.
@@ -62,12 +64,13 @@ def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -
     Raises
     ------
     FileProblem
-        The name does not end in ``.toml``, or the file that holds the game is no longer there.
+        The name does not end in ``.toml``, its folder is missing, or the file that holds the game
+        is no longer there.
     InvalidValue
         A label that no file can hold, or two with the same text; a follower, an environment or a
         row that no file can state; a number of more than 4,000 digits.
     OSError
-        The folder is not there, or cannot be written to.
+        The folder cannot be written to.
 
     **Cost** arithmetic, linear in the transitions.
 
@@ -98,6 +101,8 @@ def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -
     path = Path(path)
     if path.suffix.lower() != ".toml":
         raise FileProblem(path, "is no name of a model file; allowed one that ends in .toml")
+    if not path.parent.is_dir():
+        raise FileProblem(path, "cannot be written: its folder is missing")
     game, beside, as_stated = _game_of(problem, path)
     tables = {key: each for key, each in _tables(problem, game, as_stated) if each != []}
     printed = ["".join(c if c.isprintable() else " " for c in x) for x in comment.splitlines()]
@@ -108,7 +113,22 @@ def write_model(problem: ModelProblem, path: str | Path, *, comment: str = "") -
         written.enter_context(writing(path)).write_text(text, encoding="utf-8")
         if beside is not None:
             beside.write(written.enter_context(writing(beside.path)))
+        left_over = _game_replaced(path, game)
+    if left_over is not None:
+        left_over.unlink(missing_ok=True)
     return path
+
+
+def _game_replaced(path: Path, game: GameTable) -> Path | None:
+    """Return the game beside a model that is replaced, where it alone was called for that game."""
+    beside = path.with_suffix(".npz")
+    if not path.is_file() or not beside.is_file() or game.file == beside.name:
+        return None
+    try:
+        old = tomllib.loads(path.read_text(encoding="utf-8")).get("game")
+    except (OSError, ValueError):
+        return None
+    return beside if isinstance(old, dict) and old.get("file") == beside.name else None
 
 
 @dataclass(frozen=True)

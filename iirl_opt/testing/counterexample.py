@@ -20,6 +20,7 @@ from iirl_opt.checks import PATH, array_of_floats, checked, kept
 from iirl_opt.errors import FileProblem, IIRLError, InvalidArgument, InvalidPolicy
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.library import ModelProblem, make_model, write_model
+from iirl_opt.library.making import called
 
 __all__ = ["save_counterexample"]
 
@@ -96,7 +97,8 @@ def save_counterexample(
         stated["question"] = {"family": "commitment", "ask": "evaluate", "leader": pi1}
     stated.setdefault("title", file.stem.replace("-", " ").replace("_", " "))
     stated.setdefault("source", "a property test that fails")
-    return _kept(make_model(game, reward, **stated), file)
+    with called("save_counterexample"):
+        return _kept(make_model(game, reward, **stated), file)
 
 
 @contextmanager
