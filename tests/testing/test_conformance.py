@@ -11,7 +11,7 @@ from depth import share, under, unshrunk
 from iirl_opt.bayesian import BayesianInteractiveIRL, BoltzmannFamily, EpsilonGreedyFamily
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.boltzmann import BoltzmannFollower
-from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
+from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower, best_responses
 from iirl_opt.follower.proportional import Exponential, ProportionalFollower
 from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.policy import uniform_policy
@@ -25,6 +25,7 @@ from iirl_opt.learn import (
     RandomReward,
 )
 from iirl_opt.observation import observe
+from iirl_opt.rewards import FeasibleRewards
 from iirl_opt.testing import check_family, check_follower, check_learner
 
 many, few = under(unshrunk(200)), under(share(0.3))
@@ -58,9 +59,9 @@ def test_our_families_keep_their_promises(family):
 
 BAYES = partial(BayesianInteractiveIRL, proposals=40, thin=4, fast=False)
 LEARNERS = {
-    "Algorithm 1": (InteractiveIRL, {}),
-    "joint, at a price": (partial(InteractiveIRL, joint=True, price=0.5), {}),
-    "active": (ActiveIRL, {"follower": OptimalFollower("all")}),
+    "Algorithm 1": (InteractiveIRL, {"explains": True}),
+    "joint, at a price": (partial(InteractiveIRL, joint=True, price=0.5), {"explains": True}),
+    "active": (ActiveIRL, {"follower": OptimalFollower("all"), "explains": True}),
     "maximum entropy": (
         lambda game: InteractiveIRL(game, choice=MaximumEntropy()),
         {"trajectories": False},
@@ -151,6 +152,46 @@ class LooksAround(Broken):
         return BoltzmannFollower(self.beta).answer(q - np.where(q == q.max(), 0.5, 0))
 
 
+@dataclass(frozen=True)
+class Greedy(Broken):
+    """An optimal follower in floats: what is worth `slack` less than the best ties with it."""
+
+    slack: float = 1e-9
+
+    def respond(self, game, reward, pi1, rng=None):
+        q = best_responses(game, reward, pi1).q
+        return q >= q.max(axis=1, keepdims=True) - self.slack
+
+
+class LosesTrack(Greedy):
+    """It plays the last action in each state from the fourth on."""
+
+    def respond(self, game, reward, pi1, rng=None):
+        answer = super().respond(game, reward, pi1)
+        answer[3:] = np.arange(answer.shape[1]) == answer.shape[1] - 1
+        return answer
+
+
+class GoesByName(Broken):
+    def respond(self, game, reward, pi1, rng=None):
+        return BoltzmannFollower(1 + (game.states[0] == 0)).respond(game, reward, pi1)
+
+
+class LivesWhereItStarts(Greedy):
+    """It plays all actions in states that are never reached."""
+
+    def respond(self, game, reward, pi1, rng=None):
+        there = game.start > 0
+        for _ in range(game.n_states):
+            there = there | (game.kernel[there].sum(axis=(0, 1, 2)) > 0)
+        return super().respond(game, reward, pi1) | ~there[:, None]
+
+
+class ListensToLoudRewards(Greedy):
+    def respond(self, game, reward, pi1, rng=None):
+        return super().respond(game, np.where(np.abs(reward) < 1e-5, 0, reward), pi1)
+
+
 class TakesAlong(Broken):
     def __reduce__(self):
         return (type(self), (self.beta + 1,))
@@ -179,8 +220,16 @@ class TakesAlong(Broken):
             {},
             "a pickled copy .*\n.*(Pickling|Attribute)",
         ),
-        (Broken(), {"optimal": True}, "it plays optimal actions alone\n.*worth .* less"),
+        (Broken(), {"optimal": True}, "it plays optimal actions alone\n.*(worth .* less|are none)"),
         (Broken(), {"invariant": True}, "it plays the same under λ r"),
+        (Greedy(slack=1e-2), {"ties": "all"}, "by the rule 'all'|alone"),
+        (Greedy(slack=0.0), {"ties": "all"}, "by the rule 'all'"),
+        (Greedy(slack=1e-2), {"optimal": True}, "it plays optimal actions alone"),
+        (LosesTrack(), {"ties": "all"}, "by the rule 'all'|alone"),
+        (LosesTrack(), {"optimal": True, "joint": False}, "it plays optimal actions alone"),
+        (GoesByName(), {}, "neither the start nor a name matters"),
+        (LivesWhereItStarts(), {}, "neither the start nor a name matters|never played"),
+        (ListensToLoudRewards(), {"invariant": True}, "it plays the same under λ r"),
         (OptimalFollower("last"), {"ties": "first"}, "plays by the rule 'first'"),
         (OptimalFollower("mix"), {"ties": "all"}, "plays by the rule 'all'"),
         (OptimalFollower("mix"), {"ties": "random"}, "it plays one in each state"),
@@ -271,8 +320,12 @@ class Plain(Learner):
 
 
 class Drifts(Plain):
+    asked: ClassVar[list[int]] = []
+
     def ask(self):
-        return np.random.default_rng().dirichlet(np.ones(self.game.shape[1]), self.game.n_states)
+        self.asked.append(1)
+        n_states, n_actions, _ = self.game.shape
+        return np.eye(n_actions)[[len(self.asked) % n_actions] * n_states]
 
 
 class KeepsItself(Plain):
@@ -369,8 +422,54 @@ class Remembers(Plain):
         return new
 
 
+class SeesHalf(Plain):
+    """It keeps the whole optimal set as an even mixture."""
+
+    def tell(self, response, *, pi1=None):
+        if response.dtype == bool:
+            response = response / response.sum(axis=1, keepdims=True)
+        return super().tell(response, pi1=pi1)
+
+
+class Thinks(Plain):
+    """Its estimate is a share of the Chebyshev centre."""
+
+    share: ClassVar[float] = 1.0
+
+    def estimate(self):
+        feasible = FeasibleRewards(self.game)
+        for seen in self.history:
+            feasible = feasible.add(seen)
+        centre = feasible.chebyshev_centre()
+        return None if centre.constant else self.share * centre.centre
+
+
+class ThinksTheOpposite(Thinks):
+    share = -1.0
+
+
+class ThinksNothing(Thinks):
+    share = 0.0
+
+
+@pytest.mark.usefixtures("few")
 def test_a_learner_of_ones_own_passes():
     check_learner(Plain, trajectories=False)
+    check_learner(Thinks, trajectories=False, explains=True)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize(
+    ("make", "options", "broken"),
+    [
+        (SeesHalf, {"follower": OptimalFollower("all")}, "is no longer the whole set"),
+        (ThinksTheOpposite, {"explains": True}, "is no constant, and explains what it was told"),
+        (ThinksNothing, {"explains": True}, "is no constant, and explains what it was told"),
+    ],
+)
+def test_a_learner_that_says_what_it_was_not_told_is_found(make, options, broken):
+    with pytest.raises(AssertionError, match=broken):
+        check_learner(make, trajectories=False, **options)
 
 
 @pytest.mark.usefixtures("many")

@@ -245,6 +245,12 @@ class Choice:
         reward = found.reward
         if self.how == "opposite":
             reward = 1 - reward
+        elif self.how == "high and opposite":
+            reward = 1e7 - reward
+        elif self.how == "far and opposite":
+            reward = 1e4 - reward
+        elif self.how == "nearly constant":
+            reward = np.ones(reward.size) + 1e-9 * np.arange(reward.size)
         elif self.how == "constant":
             reward = np.ones(feasible.game.n_states)
         elif self.how == "wide":
@@ -281,6 +287,9 @@ class Stubborn(Choice):
         (Choice("something"), "it is None where only constants explain what was seen"),
         (Choice("opposite"), "its reward explains what was seen"),
         (Choice("constant"), "no constant"),
+        (Choice("nearly constant"), "no constant"),
+        (Choice("high and opposite"), "no constant"),
+        (Choice("far and opposite"), "its reward explains what was seen"),
         (Choice("wide"), r"its reward is a finite array of shape \(2,\)"),
         (Choice("nan"), "its reward is a finite array"),
         (Choice("global"), r"at first: .*\n  then: "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from iirl_opt.checks import checked, has, is_a, optional
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.choices import RewardChoice
+from iirl_opt.rewards.constant import is_constant
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.solver.records import HiGHS
@@ -22,11 +24,11 @@ from iirl_opt.testing.distributions import given, st
 from iirl_opt.testing.models import games as any_games
 from iirl_opt.testing.partners import observations
 
-__all__ = ["check_reward_choice"]
+__all__ = ["check_reward_choice", "require_explained"]
 
 Array = NDArray[np.float64]
 
-# By how much a reward that is chosen in floats may violate what was seen.
+# By how much a reward that is chosen in floats may violate what was seen, as a share of its spread.
 NEAR = 1e-6
 
 
@@ -47,7 +49,8 @@ def check_reward_choice(
     """Try what a choice of reward promises on small games; fail with the promise that broke.
 
     Every choice promises: a `Chosen`, whose reward is a finite array of shape (S,) that is no
-    constant, or None where it finds nothing but constants; a reward where what was seen tells two
+    constant (up to 1e-6 of its largest entry, as records say it), or None where it finds nothing
+    but constants; a reward where what was seen tells two
     states apart; that what it returns depends on the set and the generator alone, and draws from
     nothing else; to leave the set as it is, and to take a solver; and that a pickled copy chooses
     as it does.
@@ -96,7 +99,7 @@ class _ChoiceSuite:
     joint: bool
     pickles: bool
 
-    @property
+    @cached_property
     def promises(self) -> Promises:
         return Promises("RewardChoice", self.choice)
 
@@ -125,6 +128,7 @@ class _ChoiceSuite:
     def try_instance(self, game: TwoAgentMDP, data: st.DataObject) -> None:
         """Try all promises on a game and some observations of an optimal follower in it."""
         __tracebackhide__ = True
+        self.promises.begin()
         feasible = FeasibleRewards(game)
         truth = np.array(
             data.draw(
@@ -157,15 +161,11 @@ class _ChoiceSuite:
         shape = feasible.game.shape if self.joint else (feasible.game.n_states,)
         with self.promises.keeps(f"its reward is a finite array of shape {shape}, no constant"):
             reward = np.asarray(found.reward, dtype=float)
-            if reward.shape != shape or not np.isfinite(reward).all() or np.ptp(reward) == 0:
+            if reward.shape != shape or not np.isfinite(reward).all() or is_constant(reward):
                 raise AssertionError(f"it is {found.reward!r}")
         if self.explains:
             with self.promises.keeps("its reward explains what was seen"):
-                # On a scale of its own, as what was seen does not tell that.
-                unit = reward / np.abs(reward).max()
-                if not feasible.contains(unit, tolerance=NEAR):
-                    off = feasible.violations(unit, tolerance=NEAR)
-                    raise AssertionError(f"{reward.tolist()} does not: {off}")
+                require_explained(feasible, reward)
         if self.domain is not None:
             with self.promises.keeps(f"its reward is in {self.domain!r}"):
                 flat = reward if reward.ndim == 1 else reward.reshape(len(reward), -1)
@@ -193,3 +193,12 @@ class _ChoiceSuite:
                 raise AssertionError(f"at first {found!r}, then {other!r}")
             if found is not None:
                 agree(found.reward, other.reward, ("at first", "then"), near=1e-9)
+
+
+def require_explained(feasible: FeasibleRewards, reward: Array) -> None:
+    """Fail unless a reward explains what was seen, which tells neither its scale nor its level."""
+    __tracebackhide__ = True
+    unit = (reward - reward.mean()) / np.ptp(reward)
+    if not feasible.contains(unit, tolerance=NEAR):
+        off = feasible.violations(unit, tolerance=NEAR)
+        raise AssertionError(f"{reward.tolist()} does not: {off}")

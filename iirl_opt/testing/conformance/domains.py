@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -101,13 +102,14 @@ class _DomainSuite:
     every_class: bool
     joint: bool
 
-    @property
+    @cached_property
     def promises(self) -> Promises:
         return Promises("RewardDomain", self.domain)
 
     def try_instance(self, data: st.DataObject) -> None:
         """Try all promises for rewards of one shape, at one reward and in one direction."""
         __tracebackhide__ = True
+        self.promises.begin()
         shapes: list[tuple[int, ...]] = [(2,), (3,), (4,)] + [(2, 2), (3, 4)] * self.joint
         shape = data.draw(st.sampled_from(shapes), label="shape")
         whole = st.lists(

@@ -94,6 +94,7 @@ class _FamilySuite:
     def try_instance(self, game: TwoAgentMDP, theta: float, data: st.DataObject) -> None:
         """Try all promises on one game and parameter."""
         __tracebackhide__ = True
+        self.promises.begin()
         reward = data.draw(rewards(game), label="reward")
         pi1 = data.draw(policies(game), label="pi1")
         scale = data.draw(st.sampled_from([2.0, 0.5]), label="scale")

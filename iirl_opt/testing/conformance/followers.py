@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +29,7 @@ from iirl_opt.testing.conformance.promises import (
 )
 from iirl_opt.testing.distributions import given, st
 from iirl_opt.testing.models import games as any_games
+from iirl_opt.testing.ties import PlantedTies, planted_ties
 
 __all__ = ["check_follower"]
 
@@ -33,6 +37,12 @@ Array = NDArray[Any]
 
 # Values that differ by less are tied for a follower that computes in floats.
 NEAR = 1e-9
+
+# An action that misses a tie by so small a share of the gap of another is not tied.
+CLOSE = Fraction(1, 2**20)
+
+# The λ of λ r + c; the last two with c = 0, as a sum of floats would lose the ties of r.
+SCALES = (2.0, 0.5, 8.0, 2.0**20, 2.0**-20)
 
 
 @checked(follower=FOLLOWER, ties=optional(one_of(*TIES)), games=optional(STRATEGY))
@@ -51,9 +61,10 @@ def check_follower(
 
     Every follower promises: a policy (S, B), or a mask of actions; to leave its arguments as they
     are; the same answer to the same question; an answer that depends on the commitment's MDP alone,
-    so that a leader's action that is never played does not matter; that it refuses what is no
-    commitment or reward; and that a pickled copy answers as it does. One with a method `answer`
-    promises that it responds by it, state by state.
+    so that neither the start, nor names, nor a leader's action that is never played matter; that it
+    refuses what is no commitment or reward; and that a pickled copy answers as it does. One with a
+    method `answer` promises that it responds by it, state by state. One that is optimal is tried
+    where actions tie exactly, and where they miss a tie by a millionth.
 
     Parameters
     ----------
@@ -65,8 +76,8 @@ def check_follower(
     random : whether it draws: then two answers agree where their generators do.
     joint : whether it takes rewards (S, A, B) beside those of states.
     pickles : whether it can be pickled, as runs in several processes need.
-    games : a strategy for the games to try; by default `iirl_opt.testing.games` of at most three
-        states.
+    games : a strategy for the games to try; by default `iirl_opt.testing.games` of at most four
+        states. Planted ties have up to five.
 
     Raises
     ------
@@ -88,7 +99,7 @@ def check_follower(
     suite = _FollowerSuite(
         follower, best, ties, best if invariant is None else invariant, random, joint, pickles
     )
-    small = any_games(max_states=3, max_follower_actions=3) if games is None else games
+    small = any_games(max_states=4, max_follower_actions=3) if games is None else games
     tried = given(game=small, data=st.data())(suite.try_instance)
     suite.promises.run(suite_settings()(tried))
 
@@ -105,7 +116,7 @@ class _FollowerSuite:
     joint: bool
     pickles: bool
 
-    @property
+    @cached_property
     def promises(self) -> Promises:
         return Promises("Follower", self.follower)
 
@@ -117,6 +128,7 @@ class _FollowerSuite:
     def try_instance(self, game: TwoAgentMDP, data: st.DataObject) -> None:
         """Try all promises on one game, with a reward and a commitment drawn in it."""
         __tracebackhide__ = True
+        self.promises.begin()
         shapes: list[Literal["state", "joint"]] = ["state", "joint"]
         shape = data.draw(st.sampled_from(shapes[: 1 + self.joint]), label="shape")
         reward = data.draw(rewards(game, shape=shape), label="reward")
@@ -124,16 +136,19 @@ class _FollowerSuite:
         answer = self._answers_with_a_policy(game, reward, pi1)
         self._answers_to_nothing_else(game, reward, pi1, answer)
         self._refuses(game, reward, pi1)
-        if self.optimal:
-            self._is_optimal(game, reward, pi1, answer)
+        by_state = isinstance(self.follower, LocalFollower) and not self.random
+        found = exact_optimum(game, reward, pi1) if self.optimal or by_state else None
+        if self.optimal and found is not None:
+            self._is_optimal(game, found.gaps, answer)
+            self._keeps_planted_ties(data)
         if self.invariant:
-            scale = data.draw(st.sampled_from([2.0, 0.5, 8.0]), label="scale")
-            shift = data.draw(st.integers(-4, 4), label="shift")
+            scale = data.draw(st.sampled_from(SCALES), label="scale")
+            shift = data.draw(st.integers(-4, 4), label="shift") if 0.1 < scale < 10 else 0
             with self.promises.keeps("it plays the same under λ r + c"):
                 moved = self.ask(game, scale * reward + shift, pi1)
                 agree(answer, moved, ("under r", f"under {scale:g} r + {shift}"), NEAR)
-        if isinstance(self.follower, LocalFollower) and not self.random:
-            self._answers_state_by_state(self.follower, game, reward, pi1, answer)
+        if by_state and found is not None:
+            self._answers_state_by_state((found.values[:, None] - found.gaps).astype(float), answer)
 
     def _answers_with_a_policy(self, game: TwoAgentMDP, reward: Array, pi1: Array) -> Array:
         __tracebackhide__ = True
@@ -158,9 +173,8 @@ class _FollowerSuite:
         keeps = self.promises.keeps
         with keeps("the same question gets the same answer"):
             agree(answer, self.ask(game, reward, pi1), ("at first", "again"))
-            tied = [self.ask(game, 0 * reward, pi1) for _ in range(3)]
-            for again in tied[1:]:
-                agree(tied[0], again, ("at first", "again, under a reward of zero"))
+            tied = [self.ask(game, 0 * reward, pi1) for _ in range(2)]
+            agree(tied[0], tied[1], ("at first", "again, under a reward of zero"))
         if self.pickles:
             with keeps("a pickled copy answers as it does"):
                 copy = replace(self, follower=pickle.loads(pickle.dumps(self.follower)))
@@ -169,6 +183,10 @@ class _FollowerSuite:
             with keeps("a reward of states is one of states and actions that ignores these"):
                 wide = np.broadcast_to(reward[:, None, None], game.shape).copy()
                 agree(answer, self.ask(game, wide, pi1), ("(S,)", "(S, A, B)"), NEAR)
+        with keeps("neither the start nor a name matters"):
+            agree(
+                answer, self.ask(_renamed(game), reward, pi1), ("with these", "with others"), NEAR
+            )
         played = np.flatnonzero((pi1 != 0).any(axis=0))
         if played.size < game.n_leader_actions:
             start = np.array(game.exact_start, dtype=object)
@@ -191,9 +209,8 @@ class _FollowerSuite:
         ):
             self.promises.refuses(what, self.ask, game, r, p)
 
-    def _is_optimal(self, game: TwoAgentMDP, reward: Array, pi1: Array, answer: Array) -> None:
+    def _is_optimal(self, game: TwoAgentMDP, gaps: Array, answer: Array) -> None:
         __tracebackhide__ = True
-        gaps = exact_optimum(game, reward, pi1).gaps
         keeps = self.promises.keeps
         with keeps("it plays optimal actions alone"):
             for s, b in np.argwhere((answer > 0) & (gaps > NEAR)):
@@ -204,17 +221,33 @@ class _FollowerSuite:
                 require(bool(((answer == 0) | (answer == 1)).all()), f"it plays {answer.tolist()}")
                 assert_policy(answer, game, agent="follower")
         elif self.ties is not None:
-            with keeps(f"of several optimal actions it plays by the rule {self.ties!r}"):
-                rule = break_ties((gaps == 0).astype(bool), self.ties)
-                require(answer.dtype == rule.dtype, f"it plays {answer.dtype}, not {rule.dtype}")
-                agree(answer, rule, ("it plays", "the rule"), NEAR)
+            self._plays_by_the_rule(answer, (gaps == 0).astype(bool))
 
-    def _answers_state_by_state(
-        self, follower: LocalFollower, game: TwoAgentMDP, reward: Array, pi1: Array, answer: Array
-    ) -> None:
+    def _keeps_planted_ties(self, data: st.DataObject) -> None:
+        """Try a commitment whose optimal actions are known: many tie, and others nearly do."""
         __tracebackhide__ = True
-        found = exact_optimum(game, reward, pi1)
-        q = (found.values[:, None] - found.gaps).astype(float)
+        close = data.draw(st.booleans(), label="nearly tied")
+        found = data.draw(_planted(self.joint).map(_nearly_tied if close else _as_floats))
+        with self.promises.keeps("`respond` answers where actions tie"):
+            answer = self.ask(found.game, found.reward, found.pi1)
+            require(answer.shape == found.optimal.shape, f"it answers {answer!r}")
+        if self.ties not in (None, "random"):
+            self._plays_by_the_rule(answer, found.optimal)
+        with self.promises.keeps("it plays optimal actions alone"):
+            wrong = ((answer > 0) & ~found.optimal).tolist()
+            require(not np.any(wrong), f"it plays {answer.tolist()}, of which {wrong} are none")
+
+    def _plays_by_the_rule(self, answer: Array, optimal: Array) -> None:
+        __tracebackhide__ = True
+        assert self.ties is not None
+        with self.promises.keeps(f"of several optimal actions it plays by the rule {self.ties!r}"):
+            rule = break_ties(optimal, self.ties)
+            require(answer.dtype == rule.dtype, f"it plays {answer.dtype}, not {rule.dtype}")
+            agree(answer, rule, ("it plays", "the rule"), NEAR)
+
+    def _answers_state_by_state(self, q: Array, answer: Array) -> None:
+        __tracebackhide__ = True
+        follower: Any = self.follower
         keeps = self.promises.keeps
         with keeps("`answer` looks at the action values (…, B) of one state alone"):
             rows = np.array([follower.answer(row.copy(), NEAR) for row in q])
@@ -226,3 +259,57 @@ class _FollowerSuite:
 
 def _as_policy(mask: Array) -> Array:
     return np.asarray(mask / mask.sum(axis=-1, keepdims=True))
+
+
+def _renamed(game: TwoAgentMDP) -> TwoAgentMDP:
+    """Return the game with other names, which starts in its last state."""
+    last = [0] * (game.n_states - 1) + [1]
+    names = (
+        [f"{kind}{i}" for i in range(n, 0, -1)] for kind, n in zip("sab", game.shape, strict=True)
+    )
+    states, leaders, followers = names
+    return TwoAgentMDP(
+        exact_kernel(game),
+        game.exact_discount,
+        last,
+        states=states,
+        leader_actions=leaders,
+        follower_actions=followers,
+    )
+
+
+def _planted(joint: bool) -> st.SearchStrategy[PlantedTies]:
+    """Return ties that survive when reward and commitment are floats.
+
+    A state reward ties actions under its own commitment to the last bit: its leader has no choice.
+    """
+    sizes: Any = {"max_states": 5, "discounts": ("1/2", "9/10", "4/5")}
+    of_states = planted_ties(**sizes, max_leader_actions=1)
+    return st.one_of(of_states, planted_ties(shape="joint", **sizes)) if joint else of_states
+
+
+def _as_floats(found: PlantedTies) -> PlantedTies:
+    """Return the same ties with a commitment in floats and a reward in them, of whole numbers."""
+    whole = math.lcm(*(x.denominator for x in found.reward.ravel()))
+    return replace(found, reward=(whole * found.reward).astype(float), pi1=found.pi1.astype(float))
+
+
+def _nearly_tied(found: PlantedTies) -> PlantedTies:
+    """Return the instance with every other action so mixed with an optimal one that it nearly ties.
+
+    Values stay, so what is optimal does, too.
+    """
+    best = found.optimal.argmax(axis=1)
+
+    def mixed(table: Array, close: Any = CLOSE) -> Array:
+        at = np.moveaxis(table, 2, 1)  # (S, B, A, …)
+        good = at[np.arange(len(best)), best][:, None]
+        same = found.optimal.reshape(found.optimal.shape + (1,) * (at.ndim - 2))
+        return np.moveaxis(np.where(same, at, good + (at - good) * close), 1, 2)
+
+    game = found.game
+    kernel = mixed(exact_kernel(game))
+    near = TwoAgentMDP(kernel, game.exact_discount, np.array(game.exact_start, dtype=object))
+    found = _as_floats(found)
+    reward = found.reward if found.reward.ndim == 1 else mixed(found.reward, float(CLOSE))
+    return replace(found, game=near, reward=reward.astype(float))

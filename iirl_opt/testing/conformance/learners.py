@@ -23,8 +23,11 @@ from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.learner import Learner
 from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.rewards.constant import is_constant
+from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.testing.arrays import policies, rewards
 from iirl_opt.testing.assertions import assert_policy
+from iirl_opt.testing.conformance.choices import require_explained
 from iirl_opt.testing.conformance.promises import (
     STRATEGY,
     Promises,
@@ -49,6 +52,7 @@ def check_learner(
     follower: Follower | None = None,
     trajectories: bool = True,
     contradictions: bool = True,
+    explains: bool = False,
     games: st.SearchStrategy[TwoAgentMDP] | None = None,
     steps: int = 5,
 ) -> None:
@@ -69,6 +73,8 @@ def check_learner(
     follower : who answers; `OptimalFollower` by default.
     trajectories : whether it takes trajectories beside whole responses.
     contradictions : whether it goes on where no reward explains what it was told.
+    explains : whether its estimate is no constant and explains the responses that it was told,
+        where some reward does; for a `follower` that is optimal.
     games : a strategy for the games; by default `iirl_opt.testing.games` of at most three states.
     steps : the most steps of a run; as many runs are tried as the profile has examples.
 
@@ -87,25 +93,27 @@ def check_learner(
     >>> check_learner(partial(iirl.ActiveIRL, seed=1), trajectories=False, steps=2)
     """
     __tracebackhide__ = True
-    flags(trajectories=trajectories, contradictions=contradictions)
+    flags(trajectories=trajectories, contradictions=contradictions, explains=explains)
     small = any_games(min_states=2, max_states=3) if games is None else games
     partner = OptimalFollower() if follower is None else follower
-    options = _Options(make, partner, trajectories, contradictions, small)
+    options = _Options(
+        Promises("Learner", make), make, partner, trajectories, contradictions, explains, small
+    )
     machine = type("LearnerRun", (_LearnerRun,), {"options": options})
     chosen = suite_settings(stateful_step_count=steps)
-    Promises("Learner", make).run(
-        lambda: stateful.run_state_machine_as_test(machine, settings=chosen)
-    )
+    options.promises.run(lambda: stateful.run_state_machine_as_test(machine, settings=chosen))
 
 
 @dataclass(frozen=True)
 class _Options:
     """The arguments of `check_learner`."""
 
+    promises: Promises
     make: Callable[[TwoAgentMDP], Learner]
     follower: Follower
     trajectories: bool
     contradictions: bool
+    explains: bool
     games: st.SearchStrategy[TwoAgentMDP]
 
 
@@ -130,7 +138,8 @@ class _LearnerRun(stateful.RuleBasedStateMachine):
         """Make a learner that has been told nothing."""
         self.game = data.draw(self.options.games, label="game")
         self.truth = data.draw(rewards(self.game), label="truth")
-        self.promises = Promises("Learner", self.options.make)
+        self.promises = self.options.promises
+        self.promises.begin()
         with self._keeps("it is made for a game, and then is a `Learner` that knows nothing"):
             learner = self.options.make(self.game)
             require(isinstance(learner, Learner), f"it is {type(learner).__name__}")
@@ -205,6 +214,8 @@ class _LearnerRun(stateful.RuleBasedStateMachine):
             require((reward is None) == (still is None), f"it is {reward!r}, then {still!r}")
             if reward is not None and still is not None:
                 agree(reward, still, TWICE)
+        if self.options.explains and reward is not None:
+            self._explains(np.asarray(reward, dtype=float))
         with self._keeps("`plan` is a commitment (S, A), the same twice"):
             plan, again = learner.plan(), learner.plan()
             assert_policy(plan, game)
@@ -220,6 +231,17 @@ class _LearnerRun(stateful.RuleBasedStateMachine):
             one, two = ([float(x) for x in found.values()] for found in (facts, later))
             require(np.array_equal(one, two, equal_nan=True), f"they are {facts}, then {later}")
         self._unchanged("looking at what it knows leaves it as it is", self.now)
+
+    def _explains(self, reward: Array) -> None:
+        """Try whether an estimate explains what was told, if that can be explained."""
+        feasible = FeasibleRewards(self.game)
+        for seen in self.now.learner.history:
+            if isinstance(seen, Observation):
+                feasible = feasible.add(seen)
+        if not is_constant(self.truth) and feasible.contains(self.truth):
+            with self._keeps("its estimate is no constant, and explains what it was told"):
+                require(not is_constant(reward), f"it is {reward.tolist()}")
+                require_explained(feasible, reward)
 
     @stateful.rule()
     def pickle(self) -> None:
@@ -257,16 +279,22 @@ class _LearnerRun(stateful.RuleBasedStateMachine):
             before, after = old.learner.history, new.history
             require(new.episode == old.episode + 1, f"{old.episode}, then {new.episode} episodes")
             require(len(after) == new.episode, f"{new.episode} episodes, {len(after)} entries")
-            same = all(x is y or _alike(x, y) for x, y in zip(before, after, strict=False))
+            same = all(x == y for x, y in zip(before, after, strict=False))
             require(same, "entries of before have changed")
         with self._keeps("the last entry of history says what was committed and answered"):
             seen = after[-1]
             require(np.array_equal(seen.pi1, committed), f"π1 is {seen.pi1.tolist()}")
             if isinstance(response, Trajectory):
-                require(_alike(seen, response), f"it is {seen!r}")
+                require(seen == response, f"it is {seen!r}")
             else:
                 fine = isinstance(seen, Observation) and np.allclose(seen.pi2, _policy(response))
                 require(fine, f"it is {seen!r}")
+                mask = response.dtype == bool
+                said = "is no longer" if mask else "has become"
+                require(
+                    getattr(seen, "whole", None) == mask,
+                    f"it {said} the whole set of optimal actions",
+                )
         self._unchanged("`tell` leaves the learner as it was", old)
         self.now = _Kept(new, self._asked(new), new.episode)
         self.kept.append(self.now)
@@ -305,9 +333,3 @@ def _told(seen: Observation | Trajectory) -> Any:
     if isinstance(seen, Trajectory):
         return seen
     return seen.played if seen.whole else seen.pi2
-
-
-def _alike(one: Observation | Trajectory, other: Observation | Trajectory) -> bool:
-    """Return whether two entries of a history are of the same kind and hold the same."""
-    parts = zip(vars(one).values(), vars(other).values(), strict=False)
-    return type(one) is type(other) and all(np.array_equal(x, y) for x, y in parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from iirl_opt.errors import IIRLError, MissingExtra
 
 try:
     from hypothesis import HealthCheck, Phase, settings
+    from hypothesis.control import current_build_context
     from hypothesis.errors import Flaky
     from hypothesis.strategies import SearchStrategy
 except ImportError:
@@ -30,6 +31,9 @@ __all__ = ["REFUSALS", "STRATEGY", "Promises", "agree", "flags", "require", "sui
 
 # What an object may raise to refuse what it is given.
 REFUSALS = (IIRLError, ValueError, TypeError)
+
+# How many instances more are tried once one has failed, to find a smaller one.
+SHRINKING = 100
 
 # What an argument `games` may be.
 STRATEGY = is_a(SearchStrategy)
@@ -47,6 +51,19 @@ class Promises:
 
     interface: str
     subject: object
+    _since: list[int] = field(default_factory=list, repr=False)  # [instances since one failed]
+
+    def begin(self) -> None:
+        """Begin with an instance: of those that come `SHRINKING` after a failure, the last alone.
+
+        The others end as if hypothesis had no more choices to give: it looks no further.
+        """
+        if not self._since:
+            return
+        self._since[0] += 1
+        now = current_build_context()
+        if self._since[0] > SHRINKING and not now.is_final:
+            now.data.mark_overrun()
 
     @contextmanager
     def keeps(self, sentence: str) -> Iterator[None]:
@@ -55,6 +72,7 @@ class Promises:
         try:
             yield
         except Exception as problem:
+            self._since[:] = self._since or [0]
             kind = "" if type(problem) is AssertionError else f"{type(problem).__name__}: "
             raise AssertionError(f"{self._breaks(sentence)}\n  {kind}{problem}") from problem
 
