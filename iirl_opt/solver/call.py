@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.log import LOGGER
 from iirl_opt.solver.program import Program
@@ -68,7 +69,7 @@ def new_highs(options: Mapping[str, Any]) -> highspy.Highs:
 
     Raises
     ------
-    ValueError
+    InvalidArgument
         HiGHS refuses an option.
     """
     highs = highspy.Highs()
@@ -80,8 +81,15 @@ def new_highs(options: Mapping[str, Any]) -> highspy.Highs:
 def set_options(highs: highspy.Highs, options: Mapping[str, Any]) -> None:
     """Set options by name."""
     for name, value in options.items():
-        if highs.setOptionValue(name, value) == highspy.HighsStatus.kError:
-            raise ValueError(f"HiGHS refuses the option {name} = {value!r}")
+        try:
+            refused = highs.setOptionValue(name, value) == highspy.HighsStatus.kError
+        except TypeError:
+            refused = True
+        if refused:
+            place, problem = f"options[{name!r}]", f"is {value!r}, which HiGHS refuses"
+            raise InvalidArgument(
+                place, problem, "an option of HiGHS, and a value of its kind", value
+            )
 
 
 def call(program: Program, options: Mapping[str, Any], start: Start = None) -> Said:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from threading import RLock
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.kernel import is_sparse
 from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.call import Start
 from iirl_opt.solver.linear import read_linear
@@ -64,10 +66,19 @@ class Compiled:
 
 @dataclass(frozen=True, eq=False)
 class Other:
-    """A problem ready for another solver, by cvxpy's own chain."""
+    """A problem ready for another solver, by cvxpy's own chain.
+
+    Attributes
+    ----------
+    data : what the solver is given.
+    run : asks it, and returns what it returned.
+    read : returns of that the point and the multipliers of the data, and its constraints in order.
+    unpack : takes it to the variables and constraints of the problem; returns cvxpy's status.
+    """
 
     data: Any
     run: Callable[[], Any]
+    read: Callable[[Any], tuple[Any, list[Any]]]
     unpack: Callable[[Any], str]
 
 
@@ -147,12 +158,20 @@ def compile_other(problem: cp.Problem, chosen: Solver, *, verbose: bool = False)
     ----------
     verbose : whether the solver is to show its own log.
     """
-    options = chosen.arguments()
+    # A solver may take options out of dictionaries of them.
+    options = deepcopy(chosen.arguments())
     data, chain, inverse = _chained(problem, chosen)
+    _check_compiled(data)
 
     def run() -> Any:
+        with quiet(), _options_known(chosen):
+            return chain.solve_via_data(problem, data, False, verbose, options)
+
+    def read(raw: Any) -> tuple[Any, list[Any]]:
+        own = inverse[-1]
         with quiet():
-            return chain.solve_via_data(problem, data, False, verbose, dict(options))
+            found = chain.solver.invert(raw, own)
+        return found, [*own[chain.solver.EQ_CONSTR], *own[chain.solver.NEQ_CONSTR]]
 
     def unpack(raw: Any) -> str:
         with quiet():
@@ -161,7 +180,35 @@ def compile_other(problem: cp.Problem, chosen: Solver, *, verbose: bool = False)
                 problem.unpack(solution)
             return str(solution.status)
 
-    return Other(data, run, unpack)
+    return Other(data, run, read, unpack)
+
+
+def _check_compiled(data: Any) -> None:
+    """Refuse data for another solver that are no numbers."""
+    if not isinstance(data, Mapping):
+        return
+    for key in ("P", "c", "q", "A", "F"):
+        part: Any = data.get(key)
+        numbers = part.data if is_sparse(part) else part
+        if numbers is not None and not np.isfinite(numbers).all():
+            raise InvalidArgument("problem", "has coefficients NaN or infinite", "finite numbers")
+
+
+@contextmanager
+def _options_known(chosen: Solver) -> Iterator[None]:
+    """Say by a typed error that a solver does not take its options; each has an error of its own.
+
+    Without options an error is the solver's, and stays as it is.
+    """
+    given = getattr(chosen, "options", None)
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, KeyError, cp.error.SolverError) as error:
+        if not given:
+            raise
+        said = (str(error).splitlines() or [""])[0]
+        found = f"are {dict(given)!r}, which {chosen.name} does not take: {said}"
+        raise InvalidArgument("options", found, f"options of {chosen.name}", given) from error
 
 
 # What cvxpy can unpack and we can use.

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
-from cvxpy.constraints import Equality, Inequality
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, MAPPING, checked
@@ -26,11 +24,11 @@ from iirl_opt.errors import (
     SolverProblem,
     Unbounded,
 )
-from iirl_opt.game.kernel import is_sparse
 from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.call import objective_scale
-from iirl_opt.solver.compiled import Compiled, compile_other, compile_problem, quiet
+from iirl_opt.solver.compiled import Compiled, Other, compile_other, compile_problem, quiet
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
+from iirl_opt.solver.foreign import answer_of, as_dense, rows_hold, violation
 from iirl_opt.solver.log import aloud, report
 from iirl_opt.solver.names import about, labels_of, unique_names
 from iirl_opt.solver.program import Quality
@@ -39,7 +37,6 @@ from iirl_opt.solver.records import (
     Clarabel,
     ConflictingRow,
     HiGHS,
-    Residuals,
     Solved,
     Solver,
     Status,
@@ -51,8 +48,8 @@ __all__ = ["crossing", "raised", "recorded", "solve", "version_of"]
 
 Array = NDArray[np.float64]
 
-# Residuals of conic programs, each relative to the size of what it speaks of; below, no optimum.
-ACCEPTED_CONIC = 1e-5
+# What other solvers than HiGHS may be off, of the scale of what it speaks of; beyond, no optimum.
+ACCEPTED_OTHER = 1e-5
 
 EXCEPTIONS: Mapping[Status, type[SolverProblem]] = {
     Status.INFEASIBLE: Infeasible,
@@ -100,12 +97,11 @@ def solve(
     Interrupted
         Ctrl-C, whatever `throw` says; a `KeyboardInterrupt` that carries the record.
     InvalidArgument
-        No problem; no solver: names those that are installed; a basis that a plain problem cannot
-        have; both a point and a basis.
+        No problem; no solver: names those that are installed; an option that the solver does not
+        have, or a value of one that it does not take; data that are NaN; a basis that a plain
+        problem cannot have; both a point and a basis.
     cvxpy.error.SolverError, cvxpy.error.DCPError
         The solver cannot take the problem; the problem is not convex.
-    ValueError, TypeError
-        An option that the solver does not have, data that is NaN.
 
     **Cost** one program; some more where the first answer is no proof.
     """
@@ -245,14 +241,13 @@ def _by_other(problem: cp.Problem, chosen: Solver, *, verbose: bool) -> Solved:
     raw = compiled.run()
     seconds = time.perf_counter() - ready
     _forget(problem)
-    quality: Quality | None = None
-    iterations, limit = 0, ACCEPTED_CONIC
+    iterations, conic = 0, None
     if isinstance(chosen, Clarabel) and problem.variables():
         said, iterations = str(raw.status), int(raw.iterations)
         status = CLARABEL_STATUS.get(said, Status.FAILED)
         if status is Status.OPTIMAL:
             compiled.unpack(raw)
-            quality = clarabel_quality(raw, compiled.data)
+            conic = clarabel_quality(raw, compiled.data)
     else:
         try:
             said = compiled.unpack(raw)
@@ -260,12 +255,13 @@ def _by_other(problem: cp.Problem, chosen: Solver, *, verbose: bool) -> Solved:
             said = "solver_error"
         status = CVXPY_STATUS.get(said, Status.FAILED)
     point = status in (Status.OPTIMAL, Status.LIMIT) and problem.value is not None
-    if point and quality is None:
-        quality = _violation(problem)
-    if status is Status.OPTIMAL and not (
-        quality and quality.relative <= limit and _rows_hold(problem, limit)
-    ):
+    judged = _judged(problem, chosen, compiled, raw, status, conic) if point else None
+    note = "" if judged is None else judged.note
+    if status is Status.OPTIMAL and not (judged and judged.holds):
         status = Status.FAILED
+    elif judged and not judged.holds:
+        point = False
+    quality = None if judged is None else judged.quality
     farkas: Mapping[str, Array] | None = None
     if status in (Status.INFEASIBLE, Status.UNBOUNDED) and problem.variables():
         _forget(problem)
@@ -288,37 +284,68 @@ def _by_other(problem: cp.Problem, chosen: Solver, *, verbose: bool) -> Solved:
         seconds=seconds,
         iterations=iterations,
         said=said,
+        note=note,
     )
     matrix = compiled.data.get("A") if isinstance(compiled.data, dict) else None
     report("program", None if matrix is None else matrix.shape, solved)
     return solved
 
 
-def _rows_hold(problem: cp.Problem, limit: float) -> bool:
-    """Return whether affine comparisons hold, each by its own coefficients and its own constant."""
-    if any(v.is_complex() for v in problem.variables()):
-        return True
-    plain = (c for c in problem.constraints if isinstance(c, Equality | Inequality))
-    with quiet():
-        return all(_violated_share(c) <= limit for c in plain if c.expr.is_affine())
+@dataclass(frozen=True)
+class _JudgedPoint:
+    """What our arithmetic makes of a point that another solver found.
 
-
-def _violated_share(comparison: Any) -> float:
-    """Return the largest violation of ``g(x) ≤ 0`` or ``g(x) = 0``, a share of ``‖∇g‖ + |g(0)|``.
-
-    g is affine.
+    Attributes
+    ----------
+    holds : whether it counts.
+    note : why it does not, or what is the solver's word alone.
     """
-    expression = comparison.expr
-    value = _as_dense(expression.value).ravel(order="F")
-    off = np.abs(value) if isinstance(comparison, Equality) else np.maximum(value, 0.0)
-    squares, constant = np.zeros(value.size), value.copy()
-    for variable, slope in expression.grad.items():
-        known: Any = slope if sp.issparse(slope) else np.atleast_2d(slope)
-        slopes = sp.csc_array(known).reshape((variable.size, value.size))
-        squares += np.asarray((slopes**2).sum(axis=0)).ravel()
-        constant -= slopes.T @ _as_dense(variable.value).ravel(order="F")
-    local = np.sqrt(squares) + np.abs(constant)
-    return float(np.max(np.where(off > 0, off / np.where(local > 0, local, 1.0), 0.0), initial=0.0))
+
+    quality: Quality
+    holds: bool
+    note: str = ""
+
+
+def _judged(
+    problem: cp.Problem,
+    chosen: Solver,
+    compiled: Other,
+    raw: Any,
+    status: Status,
+    conic: Quality | None,
+) -> _JudgedPoint:
+    """Judge a point that another solver found, with its multipliers wherever HiGHS's would be."""
+    if status is Status.OPTIMAL and problem.variables():
+        found = answer_of(compiled.data, *compiled.read(raw))
+        if found is not None:
+            quality = found.quality(ACCEPTED_OTHER)
+            holds = quality.relative <= ACCEPTED_OTHER
+            off = f"off by {quality.relative:.1e} of its scale, which may be {ACCEPTED_OTHER:.0e}"
+            note = f"an optimality condition is {off}: ask {chosen.name} for a tighter tolerance"
+            if holds and quality.excused:
+                aside = _value_aside(problem)
+                unit = max(found.program.largest_cost, abs(aside))
+                holds = abs(_value(problem) - aside) <= ACCEPTED_OTHER * unit
+                note = f"a small cost speaks of what is far out: the value is {aside:.9g} by HiGHS"
+            return _JudgedPoint(quality, bool(holds), "" if holds else note)
+    quality = violation(problem) if conic is None else conic
+    holds = quality.relative <= ACCEPTED_OTHER and rows_hold(problem, ACCEPTED_OTHER)
+    note = ""
+    if not holds:
+        note = f"a constraint or an optimality condition is off by {quality.relative:.1e}"
+    elif conic is None and status is Status.OPTIMAL and problem.variables():
+        note = f"that nothing is better is the word of {chosen.name}: its point was checked alone"
+    return _JudgedPoint(quality, bool(holds), note)
+
+
+def _value_aside(problem: cp.Problem) -> float:
+    """Return the value that HiGHS finds of the same problem, NaN where it has no optimum."""
+    kept = [(v, v.value) for v in problem.variables()]
+    kept += [(dual, dual.value) for c in problem.constraints for dual in c.dual_variables]
+    aside = solve(cp.Problem(problem.objective, problem.constraints), HiGHS(), throw=False)
+    for variable, value in kept:
+        variable.save_value(value)
+    return np.nan if aside.value is None else aside.value
 
 
 def _second_opinion(
@@ -344,25 +371,6 @@ def _forget(problem: cp.Problem) -> None:
         variable.save_value(None)
 
 
-def _violation(problem: cp.Problem) -> Quality:
-    """Return the largest violation of a constraint or of a variable's sign, bounds or integrality.
-
-    Relative to the size of the values that are compared.
-    """
-    with quiet(), np.errstate(all="ignore"):
-        pairs = [
-            (c.violation(), [_as_dense(arg.value) for arg in c.args]) for c in problem.constraints
-        ]
-        for variable in problem.variables():
-            value = _as_dense(variable.value)
-            pairs.append((value - _as_dense(variable.project(value)), [value]))
-    absolute = [float(np.max(np.abs(off), initial=0.0)) for off, _ in pairs]
-    sizes = [max(float(np.max(np.abs(x), initial=0.0)) for x in values) for _, values in pairs]
-    relative = [off / (1 + size) for off, size in zip(absolute, sizes, strict=True)]
-    largest = float(np.max(relative, initial=0.0))
-    return Quality(Residuals(float(np.max(absolute, initial=0.0))), largest)
-
-
 def _value(problem: cp.Problem) -> float:
     # cvxpy discourages the dense value of a sparse variable, in an expression too, by a warning.
     with quiet() if _is_sparse(problem) else nullcontext():
@@ -384,15 +392,9 @@ def _multipliers(problem: cp.Problem) -> dict[str, Array]:
 
 def _named(pairs: Iterator[tuple[str, Any]]) -> dict[str, Array]:
     """Return values by name, numbering the later of equal names; what has no value is left out."""
-    known = [(str(name), _as_dense(value)) for name, value in pairs if value is not None]
+    known = [(str(name), as_dense(value)) for name, value in pairs if value is not None]
     names = unique_names(name for name, _ in known)
     return dict(zip(names, (value for _, value in known), strict=True))
-
-
-def _as_dense(value: Any) -> Array:
-    """Return a copy of a value as a dense array of floats, or of complex numbers."""
-    array = np.array(value.toarray() if is_sparse(value) else value)
-    return array if np.iscomplexobj(array) else array.astype(float)
 
 
 @cache

@@ -64,10 +64,18 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Quality:
-    """Residuals of an answer, in the program's own units, and the largest relative one."""
+    """Residuals of an answer, in the program's own units, and the largest relative one.
+
+    Attributes
+    ----------
+    excused : the least multiplier of the wrong sign that is small beside the largest cost, and not
+        beside those that it stands with: what it speaks of may be far out, or without end; 0 if
+        there is none.
+    """
 
     residuals: Residuals
     relative: float
+    excused: float = 0.0
 
     @property
     def accepted(self) -> bool:
@@ -254,7 +262,18 @@ class Program:
         residuals = Residuals(
             _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
         )
-        return Quality(residuals, float(np.max(shares)))
+        excused = 0.0
+        if wrong.any() or wrong_rows.any():
+            excused = self._excused(wrong, wrong_rows, ACCEPTED * (steep + pressed))
+        return Quality(residuals, float(np.max(shares)), excused)
+
+    def _excused(self, wrong: Array, wrong_rows: Array, local: Array) -> float:
+        """Return the least part of a reduced cost that has the wrong sign and counts, or 0."""
+        found = wrong[wrong > local]
+        if wrong_rows.any():
+            part = wrong_rows[self.matrix.indices] * np.abs(self.matrix.data)
+            found = np.append(found, part[part > np.repeat(local, np.diff(self.matrix.indptr))])
+        return float(found.min()) if found.size else 0.0
 
     def _primal(self, x: Array, rows: Array, columns: Array, floor: float) -> tuple[float, Array]:
         """Return the largest violation relative to its own scale, and ``Σ |a_j x_j|`` of rows."""

@@ -210,7 +210,8 @@ class Residuals:
     """How well an answer meets the optimality conditions, computed by us from its numbers.
 
     All are absolute and in the units of the compiled program; the last three are None for
-    mixed-integer programs, which have no duals, and for `Named` solvers.
+    mixed-integer programs, which have no duals, and for cones that a `Named` solver was given:
+    then the point was checked, and that nothing is better is the solver's word.
 
     Attributes
     ----------
@@ -281,7 +282,7 @@ class Solved:
     iterations : of the solver.
     said : the solver's own word for how it ended, last asked. No proof of anything: of a program
         whose status is FAILED it may be that there is no point.
-    note : what went wrong, where it has a name.
+    note : what went wrong, where it has a name; of an optimum, what is the solver's word alone.
     contradicting : of `farkas`, the rows with the largest multipliers, the largest first.
     n_contradicting : how many rows have one. For a smallest set of them ask `explain`.
     """
@@ -305,7 +306,9 @@ class Solved:
     n_contradicting: int = 0
 
     def __repr__(self) -> str:
-        residual = "" if self.residuals is None else f", residuals ≤ {self.residuals.largest():.1e}"
+        found = self.residuals
+        kind = "residuals" if found is None or found.gap is not None else "primal residuals"
+        residual = "" if found is None else f", {kind} ≤ {found.largest():.1e}"
         value = "" if self.value is None else f", value {self.value:.9g}"
         return (
             f"Solved({self.status.name}{value}{residual}, {self.solver} {self.version}, "

@@ -144,6 +144,10 @@ class Scaling:
         """Return multipliers of the scaled program's rows in the program's own units."""
         return _times(y, self.rows - self.row_goal)
 
+    def scaled_multipliers(self, y: Array) -> Array:
+        """Return multipliers of the program's rows in the units of the scaled one."""
+        return _times(y, self.row_goal - self.rows)
+
 
 def _times(numbers: Array, exponents: Integers) -> Array:
     """Return numbers times powers of two; what leaves the range of floats becomes infinite or 0."""

@@ -134,7 +134,7 @@ class Unit:
         if y is None:
             return Quality(self.program.point_quality(own).residuals, local.relative)
         judged = self.program.quality(own, self.scaling.multipliers(y))
-        return Quality(judged.residuals, local.relative)
+        return Quality(judged.residuals, local.relative, local.excused)
 
     def best(self, x: Array, y: Array | None) -> tuple[Quality, Array, Array | None]:
         """Judge an answer, and without a solver's noise where it does not count with it."""
