@@ -48,6 +48,7 @@ from iirl_opt.formats.choices import (
     expected,
     kernel_of_entries,
     name_actions,
+    name_keys,
     read_names,
     stand_ins,
     wide,
@@ -137,7 +138,8 @@ def from_arrays(
     reward_axes : the axes of rewards, some of those. By default ``("state",)``, or (state, choice)
         in this order, whatever the kernel's; an array with as many axes as the kernel has its axes.
     leader_actions, follower_actions : labels, or their number; of an axis "action" these say whose
-        the actions are, by default those of `agent`, while the other has the one action "-".
+        the actions are, by default those of `agent`, while the other has the one action "-". Where
+        a mapping has keys, a list with a key among its labels has all of them, and maybe more.
     available : (S, A, B) of bool, or (S, actions): which choices the source has.
     unavailable : whether a choice that a state lacks repeats one that it has, or is refused.
     absorbing : whether a state without any choice stays where it is; otherwise it is an error.
@@ -204,9 +206,10 @@ def _names(
     """Return the labels of states and actions: as they are said, else the keys of a mapping."""
     sizes, keys = table.sizes, table.keys
     if "action" in sizes:
-        if "action" in keys and said == {"leader": None, "follower": None}:
-            said = {**said, agent: keys["action"]}
-        actions = name_actions(sizes["action"], said["leader"], said["follower"], agent)
+        if "action" in keys:
+            actions = name_keys(keys["action"], said["leader"], said["follower"], agent)
+        else:
+            actions = name_actions(sizes["action"], said["leader"], said["follower"], agent)
     else:
         leaders, followers = (
             read_names(f"{name} action", said[name], sizes.get(name, 1), keys.get(name))
@@ -219,10 +222,14 @@ def _names(
 def _choice_labels(table: ArrayTable, names: tuple[Labels, Labels, Labels], agent: Agent) -> Labels:
     """Return what an axis of actions is called: as by the single agent, by keys, or 0, 1, …"""
     n_a, n_b = map(len, names[1:])
+    keys = table.keys.get("action", ())
+    for own, n in ((names[1], n_b), (names[2], n_a)):
+        if n == 1 and not {*keys}.isdisjoint(own):
+            return own
     if 1 in (n_a, n_b):
         mover = AGENTS.index(agent) if n_a == n_b else int(n_a == 1)
         return names[1 + mover]
-    return Labels(table.keys.get("action", range(n_a * n_b)), "action")
+    return Labels(keys or range(n_a * n_b), "action")
 
 
 def _offered(

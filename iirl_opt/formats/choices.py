@@ -38,6 +38,7 @@ __all__ = [
     "expected",
     "kernel_of_entries",
     "name_actions",
+    "name_keys",
     "named_reward",
     "read_names",
     "refuse_bare",
@@ -68,7 +69,7 @@ def read_names(kind: str, given: Names, n: int, keys: Sequence[Any] | None = Non
         n = len(keys) if keys else n
         if given != n:
             raise InvalidGame(f"{kind} labels", f"are {given}", f"{n}, as in P", given)
-        given = range(n)
+        given = range(n) if keys is None or {*keys} == {*range(n)} else keys
     names = Labels(LABELS(name, given), kind)
     if len(names) != n and not keys:
         raise InvalidGame(f"{kind} labels", f"are {len(names)}", f"{n}, as in P", len(names))
@@ -89,9 +90,8 @@ def name_actions(
     """
     given = {"leader": leader_actions, "follower": follower_actions}
     counts = {name: _count(f"{name}_actions", names) for name, names in given.items()}
-    other: Agent = "follower" if agent == "leader" else "leader"
     if counts["leader"] is None and counts["follower"] is None:
-        counts = {agent: n, other: 1}
+        counts = {agent: n, _other(agent): 1}
     known = math.prod(count for count in counts.values() if count is not None)
     if n % known or (known != n and None not in counts.values()):
         said = "·".join(str(count) for count in counts.values() if count is not None)
@@ -103,6 +103,39 @@ def name_actions(
         read_names(f"{name} action", given[name], sizes[name]) for name in ("leader", "follower")
     )
     return leaders, followers
+
+
+def name_keys(
+    keys: Sequence[Any], leader_actions: Names, follower_actions: Names, agent: Agent
+) -> tuple[Labels, Labels]:
+    """Return the labels of both agents where a source calls its choices by `keys`.
+
+    Who has a list of labels with a key among them has all the keys, and may have more labels. If
+    nobody has, it is as in `name_actions`, and who has all the choices has the keys.
+    """
+    given = {"leader": leader_actions, "follower": follower_actions}
+    lists = {
+        name: Labels(LABELS(f"{name}_actions", names), f"{name} action")
+        for name, names in given.items()
+        if names is not None and not isinstance(names, int | np.integer)
+    }
+    mover = agent
+    named = [name for name, names in lists.items() if not {*keys}.isdisjoint(names)]
+    if not named:
+        pairs = name_actions(len(keys), leader_actions, follower_actions, agent)
+        sizes = {"leader": len(pairs[0]), "follower": len(pairs[1])}
+        mover = agent if sizes[agent] == len(keys) else _other(agent)
+        if sizes[mover] < len(keys):
+            return pairs
+    elif agent not in named:
+        mover = _other(agent)
+    names = {mover: read_names(f"{mover} action", given[mover], len(keys), keys)}
+    names[_other(mover)] = read_names(f"{_other(mover)} action", given[_other(mover)], 1)
+    return names["leader"], names["follower"]
+
+
+def _other(agent: Agent) -> Agent:
+    return "follower" if agent == "leader" else "leader"
 
 
 def _count(name: str, given: Names) -> int | None:

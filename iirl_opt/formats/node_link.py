@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.checks import FLAG, PATH, checked
+from iirl_opt.checks import FLAG, PATH, checked, shown
 from iirl_opt.errors import (
     FileProblem,
     InvalidArgument,
@@ -139,11 +139,16 @@ def _graph(path: Path, document: Any) -> Any:
     graph: Any = nx.MultiDiGraph()
     edges_key = "edges" if isinstance(document, dict) and "edges" in document else "links"
     try:
-        if not document["directed"]:
-            raise FileProblem(path, "is a graph without directions; allowed directed", "directed")
+        if document["directed"] is not True:
+            said = f"is a graph without directions; allowed true, not {document['directed']!r}"
+            raise FileProblem(path, said, "directed")
         graph.graph.update(document.get("graph", {}))
         for data in document["nodes"]:
-            graph.add_node(as_label(data["id"]), **_data_without(data, "id"))
+            node = as_label(data["id"])
+            if node in graph:
+                problem = f"a node is called {node!r}, as one before: one state to Python"
+                raise FileProblem(path, problem, "nodes")
+            graph.add_node(node, **_data_without(data, "id"))
         for data in document[edges_key]:
             tail, head = as_label(data["source"]), as_label(data["target"])
             for end in (tail, head):
@@ -172,6 +177,8 @@ def _read_rewards(game: TwoAgentMDP, graph: Any) -> dict[str, Array]:
     both = of_nodes.keys() & of_edges.keys()
     if both:
         raise InvalidReward(min(both), "is one of nodes and of edges", "one of the two")
+    if {"reward", "reward:reward"} <= of_nodes.keys() | of_edges.keys():
+        raise InvalidReward("reward", "is called reward:reward as well", "one of the two")
     found = {}
     for key in of_nodes:
         worth = {node: _number(f"node {node!r}", key, data.get(key)) for node, data in nodes}
@@ -196,9 +203,14 @@ def _is_reward(key: str) -> bool:
 
 def _number(place: str, key: str, value: Any) -> float:
     """Return a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidReward(place, f"has {key} {value!r}", "a finite number", value)
-    return float(value)
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    except OverflowError:
+        pass
+    raise InvalidReward(place, f"has {key} {shown(value)}", "a finite number", value)
 
 
 def _choices(game: TwoAgentMDP, edges: list[Any]) -> NDArray[np.int64]:

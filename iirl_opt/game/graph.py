@@ -36,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from iirl_opt.checks import FLAG, LABELS, checked
+from iirl_opt.checks import FLAG, LABELS, checked, shown
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.exact.rows import ExactRows
@@ -243,9 +243,10 @@ def _read_edge(tail: Any, head: Any, data: dict[str, Any]) -> _Edge:
     if isinstance(probability, str | Decimal):
         with suppress(*UNREADABLE):
             number = as_fraction(probability)
-    if not isinstance(number, Real) or not number >= 0:  # type: ignore[operator]
-        allowed = 'a float, integer, Fraction or text such as "1/3", ≥ 0'
-        raise InvalidGame(str(edge), f"has probability {probability!r}", allowed, probability)
+    fits = isinstance(number, Real) and number >= 0  # type: ignore[operator]
+    if not fits or LARGEST < number < math.inf:
+        allowed = 'a float, integer, Fraction or text such as "1/3", 0 ≤ p ≤ 1'
+        raise InvalidGame(str(edge), f"has probability {shown(probability)}", allowed, probability)
     try:
         hash((edge.leader, edge.follower))
     except TypeError:
@@ -362,7 +363,8 @@ def _row_weights(
         row = [as_fraction(p) for p in numbers[span]]
         whole = sum(row, Fraction(0))
         if whole != 1:
-            raise InvalidGame(place(i), f"sums to {whole}", "1 exactly, for Fractions", whole)
+            said = whole if whole.denominator <= LARGEST else float(whole)
+            raise InvalidGame(place(i), f"sums to {said}", "1 exactly, for Fractions", whole)
         totals[i] = math.lcm(*(p.denominator for p in row))
         numerators[span] = [int(p * totals[i]) for p in row]
     if max(totals) <= LARGEST:

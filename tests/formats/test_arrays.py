@@ -269,6 +269,39 @@ def test_matrices_of_several_types_keep_whole_numbers_whole():
         assert rows.row(1)[0] == Fraction(1, 2**63 + 1)
 
 
+KEYED = {"a": np.eye(2), "b": np.eye(2)[::-1]}
+
+
+@pytest.mark.parametrize("agent", ["leader", "follower"])
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        (None, ("a", "b")),
+        (2, ("a", "b")),
+        (["b", "a"], ("b", "a")),
+        (["c", "b", "a"], ("c", "b", "a")),
+    ],
+)
+def test_keys_are_the_labels_of_who_has_them(agent, said, labels):
+    other = {"leader": "follower", "follower": "leader"}[agent]
+    for more in ({}, {f"{other}_actions": ["x"]}):
+        given = {f"{agent}_actions": said} | more if said is not None else {"agent": agent} | more
+        found = from_arrays(KEYED, "1/2", {"a": np.eye(2)}, **given)
+        names = found.game.action_labels
+        assert set(names) == {labels, ("x",) if more else ("-",)}
+        game, at = found.game, labels.index("b")
+        b = game.kernel[:, at, 0] if agent == "leader" else game.kernel[:, 0, at]
+        np.testing.assert_array_equal(b, KEYED["b"])
+        assert (found.available is None) == ("c" not in labels)
+
+
+def test_a_key_that_is_no_label_of_who_has_the_others_is_named():
+    with pytest.raises(UnknownLabel, match=r"no follower action is called 'b' .known: 'a'"):
+        from_arrays(KEYED, "1/2", follower_actions=["a"])
+    with pytest.raises(UnknownLabel, match=r"no leader action is called 'a' .known: 'b', 'c'"):
+        from_arrays(KEYED, "1/2", leader_actions=["b", "c"])
+
+
 def test_a_kernel_of_rows_is_read_as_it_is_by_the_game():
     flat = P.reshape(-1, 4)
     for kernel in (flat, sp.csr_array(flat), sp.dok_array(flat)):

@@ -231,6 +231,28 @@ def test_categories_keep_type_and_their_order_if_they_have_one():
     assert type(from_frame(numbers, 0.9).game.states[0]) is int
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize(
+    "categories",
+    [
+        (3, 2, 1),
+        (3.5, 2.0, 1.0),
+        (True, False),
+        ("b", "a"),
+        ("1", 1),
+        pd.date_range("2020", "2021"),
+    ],
+)
+def test_categories_of_any_kind_are_labels_and_their_order_counts_if_they_have_one(
+    categories, ordered
+):
+    labels = pd.Categorical(list(categories)[1::-1], categories=categories, ordered=ordered)
+    frame = pd.DataFrame({"state": labels, "next_state": labels, "probability": 1})
+    found = from_frame(frame, 0.9).game.states
+    expected = list(categories)[:2] if ordered else list(categories)[1::-1]
+    assert [*map(repr, found)] == [*map(repr, expected)]
+
+
 @libraries
 @pytest.mark.parametrize("most", [200, 2**31, 2**62, "4611686018427387904", 2**63])
 def test_doubled_weights_are_added_whatever_their_type_holds(library, most):
@@ -310,6 +332,18 @@ def test_what_is_wrong_is_named_by_row_and_column(library, changes, message):
         (hall("pandas"), {"reward": "cost"}, UnknownLabel, "no reward column is called 'cost'"),
         (hall("pandas"), {"states": ["hall"]}, UnknownLabel, "no state is called 'goal'"),
         (hall("pandas"), {"states": 10**9}, InvalidGame, "state labels are 1000000000; allowed 2"),
+        (
+            hall("pandas", x=[1] * 3).rename(columns={"reward": "reward:x"}),
+            {"reward": ["x", "reward:x"]},
+            InvalidArgument,
+            "rewards are in columns 'x' and 'reward:x' as 'x'",
+        ),
+        (
+            hall("polars", **{"reward:reward": [1] * 3}),
+            {"states": 2},
+            InvalidArgument,
+            "in columns 'reward' and 'reward:reward' as 'reward'",
+        ),
         (hall("polars").lazy(), {}, InvalidArgument, "frame is a LazyFrame; allowed .*not lazy"),
         (HALL, {}, InvalidArgument, "frame is a dict"),
         (pd.DataFrame(), {}, InvalidArgument, "frame has no rows"),

@@ -127,12 +127,16 @@ class EdgeTable:
         if series.dtype in (nw.Categorical, nw.Enum):
             old, series = found.cast(nw.String), series.cast(nw.String)
         old = old.to_list()
-        if found.dtype == nw.Enum:
-            order = {text: i for i, text in enumerate(found.dtype.categories)}
-            both = sorted(zip(old, labels, strict=True), key=lambda pair: order[pair[0]])
-            old, labels = [text for text, _ in both], [label for _, label in both]
-        codes = series.replace_strict(old, list(range(len(old))), return_dtype=nw.Int64)
-        return codes.to_numpy(), labels
+        if len({*old}) < len(labels):  # categories that read alike, as 1 and "1"
+            codes, labels = _coded_objects(name, self.frame[name].to_list())
+        else:
+            places = list(range(len(old)))
+            codes = series.replace_strict(old, places, return_dtype=nw.Int64).to_numpy()
+        if found.dtype != nw.Enum:
+            return codes, labels
+        order = {category: i for i, category in enumerate(found.dtype.categories)}
+        by_order = sorted(range(len(labels)), key=lambda i: order[labels[i]])
+        return np.argsort(by_order)[codes], [labels[i] for i in by_order]
 
     def places(
         self,
@@ -183,7 +187,13 @@ class EdgeTable:
             found = [name for name in columns if name == "reward" or name.startswith("reward:")]
         else:
             found = [given] if isinstance(given, str) else list(each(TEXT)("reward", given))
-        return {name.removeprefix("reward:"): name for name in found}
+        by_name: dict[str, str] = {}
+        for column in found:
+            first = by_name.setdefault(name := column.removeprefix("reward:"), column)
+            if first != column:
+                problem = f"are in columns {first!r} and {column!r} as {name!r}"
+                raise InvalidArgument("rewards", problem, "one column for each name", found)
+        return by_name
 
     def discount(self) -> Any:
         """Return the one discount of all rows."""
