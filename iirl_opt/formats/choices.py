@@ -119,10 +119,11 @@ def name_keys(
         for name, names in given.items()
         if names is not None and not isinstance(names, int | np.integer)
     }
+    given = {**given, **lists}
     mover = agent
     named = [name for name, names in lists.items() if not {*keys}.isdisjoint(names)]
     if not named:
-        pairs = name_actions(len(keys), leader_actions, follower_actions, agent)
+        pairs = name_actions(len(keys), given["leader"], given["follower"], agent)
         sizes = {"leader": len(pairs[0]), "follower": len(pairs[1])}
         mover = agent if sizes[agent] == len(keys) else _other(agent)
         if sizes[mover] < len(keys):
