@@ -12,10 +12,12 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     Json,
+    Leader,
     Normalise,
     RewardName,
     read_problem,
@@ -43,6 +45,8 @@ def convert(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     rounded: Annotated[
         bool, typer.Option("--round", help="Let numbers be rounded that the kind cannot hold.")
@@ -57,7 +61,15 @@ def convert(
     from iirl_opt.formats.comparison import write_compared
     from iirl_opt.formats.kinds import named_kinds
 
-    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
+    problem = read_problem(
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+    )
     kind = _kind(target, to)
     given = _imported(problem, reward)
     found, written = write_compared(

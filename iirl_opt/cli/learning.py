@@ -10,10 +10,12 @@ import typer
 from iirl_opt.cli.exit_codes import INTERRUPTED, NO_ANSWER, all_or_unmet
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     Json,
+    Leader,
     LearnerName,
     Normalise,
     Out,
@@ -43,6 +45,8 @@ def learn(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -54,7 +58,15 @@ def learn(
     check_picture(picture)
     if learner is not None:
         check_learner(learner)
-    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
+    problem = read_problem(
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+    )
     run = library.learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
     )

@@ -11,11 +11,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     GameSeed,
     Json,
+    Leader,
     Normalise,
     Out,
     RewardName,
@@ -35,6 +37,8 @@ def show(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -42,7 +46,14 @@ def show(
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
 
     problem = read_problem(
-        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+        seed=seed,
     )
     facts = _facts(problem)
     printer = Printer(as_json, out)
@@ -123,6 +134,8 @@ def export(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
     as_json: Json = False,
@@ -135,7 +148,14 @@ def export(
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
     problem = read_problem(
-        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+        seed=seed,
     )
     program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from iirl_opt.library import ModelProblem
 
 __all__ = [
+    "Absorbing",
     "Constants",
     "Discount",
     "File",
     "GameSeed",
     "Jobs",
     "Json",
+    "Leader",
     "LearnerName",
     "Out",
     "Picture",
@@ -55,6 +57,18 @@ Normalise = Annotated[
     typer.Option(
         "--normalise", help="Divide rows of the file that rounding left within .002 of one."
     ),
+]
+Leader = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leader",
+        metavar="NAME",
+        help="Action label or player of a PRISM or DRN file that the leader has; may be repeated.",
+    ),
+]
+Absorbing = Annotated[
+    bool,
+    typer.Option("--absorbing", help="Let states of a PRISM or DRN file without a choice stay."),
 ]
 RewardName = Annotated[
     str | None, typer.Option("--reward", help="Which reward, of a file that has several.")
@@ -103,6 +117,8 @@ def read_problem(
     discount: str | None = None,
     const: list[str] | None = None,
     normalise: bool = False,
+    leader: list[str] | None = None,
+    absorbing: bool = False,
     reward: str | None = None,
     seed: int | None = None,
 ) -> ModelProblem:
@@ -116,6 +132,8 @@ def read_problem(
         constants=constants_of(const),
         reward=reward,
         normalise=normalise,
+        leader=leader or None,
+        absorbing=absorbing,
     )
 
 

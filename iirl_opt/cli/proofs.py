@@ -12,11 +12,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, NO_ANSWER, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     GameSeed,
     Json,
+    Leader,
     Normalise,
     Out,
     RewardName,
@@ -34,6 +36,8 @@ def verify(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -44,7 +48,14 @@ def verify(
     from iirl_opt.verification import Verdict
 
     problem = read_problem(
-        file, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+        seed=seed,
     )
     answer = library.verify(problem)
     report = answer.found
@@ -91,6 +102,8 @@ def recheck(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -109,7 +122,14 @@ def recheck(
         from iirl_opt import library
 
         problem = read_problem(
-            own, discount=discount, const=const, normalise=normalise, reward=reward, seed=seed
+            own,
+            discount=discount,
+            const=const,
+            normalise=normalise,
+            leader=leader,
+            absorbing=absorbing,
+            reward=reward,
+            seed=seed,
         )
         differences = library.match(certificate, problem).differences
     game = certificate.instance

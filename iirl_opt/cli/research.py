@@ -11,11 +11,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     Jobs,
     Json,
+    Leader,
     Normalise,
     Out,
     Resume,
@@ -160,6 +162,8 @@ def compare(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -174,6 +178,8 @@ def compare(
         "discount": discount,
         "constants": constants_of(const),
         "normalise": normalise,
+        "leader": leader,
+        "absorbing": absorbing,
         "reward": reward,
     }
     problem = library.read_model(path, **asked)

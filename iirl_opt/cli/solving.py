@@ -11,10 +11,12 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
+    Absorbing,
     Constants,
     Discount,
     File,
     Json,
+    Leader,
     Normalise,
     Out,
     RewardName,
@@ -33,6 +35,8 @@ def solve(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -40,7 +44,15 @@ def solve(
     """Answer the question of any model file, with its evidence."""
     from iirl_opt import library
 
-    problem = read_problem(file, discount=discount, const=const, normalise=normalise, reward=reward)
+    problem = read_problem(
+        file,
+        discount=discount,
+        const=const,
+        normalise=normalise,
+        leader=leader,
+        absorbing=absorbing,
+        reward=reward,
+    )
     complete = True
     try:
         answer = library.answer(problem, seed=seed)
@@ -77,6 +89,8 @@ def check(
     discount: Discount = None,
     const: Constants = None,
     normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
     reward: RewardName = None,
     out: Out = None,
     as_json: Json = False,
@@ -89,7 +103,13 @@ def check(
     report: list[dict[str, Any]] = []
     for file in files:
         problem = read_problem(
-            str(file), discount=discount, const=const, normalise=normalise, reward=reward
+            str(file),
+            discount=discount,
+            const=const,
+            normalise=normalise,
+            leader=leader,
+            absorbing=absorbing,
+            reward=reward,
         )
         quantities = library.answer(problem, seed=seed).quantities
         expected = problem.expect if problem.as_stated else []

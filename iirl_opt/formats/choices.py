@@ -190,7 +190,9 @@ def refuse_bare(bare: NDArray[np.bool_], states: Sequence[Any]) -> None:
         at = np.flatnonzero(bare)
         first = states[at[0]]
         problem = f"has no choice{_more(at)}"
-        raise InvalidGame(f"state {first!r}", problem, "at least one, or absorbing=True", first)
+        raise InvalidGame(
+            f"state {first!r}", problem, "at least one, or absorbing=True (--absorbing)", first
+        )
 
 
 def absorb(offered: NDArray[np.bool_]) -> Integers:

@@ -4,7 +4,7 @@ A file is of the kind that its name says, upper case or lower. Its first bytes a
 where they are those of another kind, that is said, and nothing is read as what it is not. One more
 kind is one line more in `KINDS`; its reader and writer are loaded when a file needs them.
 
-A reader is called as ``read(path, discount=…, constants=…, normalise=…)``, with those that are
+A reader is called as ``read(path, discount=…, …)``, with those arguments of `read_file` that are
 given and that the kind takes, and returns an `ImportedGame`; a writer as ``write(problem, path)``.
 """
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import FLAG, MAPPING, PATH, checked
+from iirl_opt.checks import FLAG, MAPPING, PATH, TEXT, checked, each
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import GZIP, UTF_16, first_bytes
 from iirl_opt.formats.imported import ImportedGame
@@ -52,7 +52,12 @@ LOSSES = {
 
 
 # Why a kind of files does not take what may be said of a file.
-WITHOUT = {"constants": "has no constants", "normalise": "leaves nothing to normalise"}
+WITHOUT = {
+    "constants": "has no constants",
+    "normalise": "leaves nothing to normalise",
+    "leader": "has no action labels or players",
+    "absorbing": "is no model of PRISM's or Storm's",
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class FileKind:
     looks : what its first bytes show, as a regular expression; empty if nothing does.
     reader : ``module:function``, empty if nothing of `formats` reads it.
     writer : ``module:function``, empty if nothing writes it.
-    takes : which of ``discount``, ``constants`` and ``normalise`` the reader takes.
+    takes : which of what may be said of a file the reader takes: see `read_file`.
     options : what the writer takes besides: ``rounded``, consent to rounding.
     loses : what a file of this kind has no place for, of a list in `LOSSES`.
     elsewhere : what reads it and what writes it, where that is nothing of `formats`.
@@ -123,6 +128,8 @@ TABLES = "iirl_opt.formats.frames.files"
 SAVED = "iirl_opt.formats.saved"
 PRISM = "iirl_opt.formats.prism"
 
+CHOICES = ("leader", "absorbing")  # what may be said of choices that have labels
+
 # Of kinds with one suffix, the first whose looks fit; of others, the longest suffix.
 KINDS: tuple[FileKind, ...] = (
     FileKind(
@@ -161,7 +168,7 @@ KINDS: tuple[FileKind, ...] = (
         (".nm", ".pm", ".sm", ".prism"),
         rb"(?m)^\s*module\s+\w+",
         f"{PRISM}.storm:read_prism",
-        takes=("discount", "constants"),
+        takes=("discount", "constants", *CHOICES),
         loses=("discount",),
     ),
     FileKind(
@@ -170,7 +177,7 @@ KINDS: tuple[FileKind, ...] = (
         (".jani",),
         rb'"jani-version"\s*:',
         f"{PRISM}.storm:read_prism",
-        takes=("discount", "constants"),
+        takes=("discount", "constants", *CHOICES),
         loses=("discount",),
     ),
     FileKind(
@@ -180,6 +187,7 @@ KINDS: tuple[FileKind, ...] = (
         rb"(?m)^@type\s*:",
         f"{PRISM}.drn:read_drn",
         f"{PRISM}.writing:write_drn",
+        takes=("discount", "normalise", *CHOICES),
         loses=("discount", "start", "names", "empty", "leader"),
     ),
     FileKind(
@@ -189,6 +197,7 @@ KINDS: tuple[FileKind, ...] = (
         b"",
         f"{PRISM}.explicit:read_explicit",
         f"{PRISM}.writing:write_explicit",
+        takes=("discount", "normalise", *CHOICES),
         loses=("discount", "start", "names", "leader"),
         beside=f"{PRISM}.explicit:check_beside",
     ),
@@ -235,13 +244,15 @@ KINDS: tuple[FileKind, ...] = (
 )
 
 
-@checked(path=PATH, constants=MAPPING, normalise=FLAG)
+@checked(path=PATH, constants=MAPPING, normalise=FLAG, leader=each(TEXT), absorbing=FLAG)
 def read_file(
     path: str | Path,
     *,
     discount: Any = None,
     constants: Mapping[str, Any] | None = None,
     normalise: bool = False,
+    leader: Iterable[str] | None = None,
+    absorbing: bool = False,
 ) -> ImportedGame:
     """Read a file of any kind that the library reads: see `KINDS`.
 
@@ -251,13 +262,15 @@ def read_file(
     constants : values of a file's constants by name, such as ``{"K": 2}``.
     normalise : whether rows within 2e-3 of one are divided by their sum: what is left of 1/3 in a
         file of six digits.
+    leader : action labels and players of a file of PRISM's or Storm's that are the leader's.
+    absorbing : whether states of such a file that have no choice stay where they are.
 
     Raises
     ------
     FileProblem
         The file is of no kind that is known, of another than its name says, or damaged.
     InvalidArgument
-        Constants are given for a kind that has none, or `normalise` for one that needs none.
+        Something is said of the file that its kind does not take.
     MissingExtra
         Its reader needs a package that is not installed.
     OSError
@@ -280,7 +293,12 @@ def read_file(
         problem = f"is {kind.title}, {_reason(kind.elsewhere[0], 'reads')}"
         raise FileProblem(Path(path), problem)
     return kind.read(
-        path, discount=discount, constants=constants or None, normalise=normalise or None
+        path,
+        discount=discount,
+        constants=constants or None,
+        normalise=normalise or None,
+        leader=leader,
+        absorbing=absorbing or None,
     )
 
 

@@ -59,12 +59,16 @@ class Reading:
     constants : the values of its constants, by name, as it would write them.
     reward : which of its rewards, by name; its only one if that is None.
     normalise : whether rows that are off one by rounding are divided by their sum.
+    leader : action labels and players that are the leader's.
+    absorbing : whether states without a choice stay where they are.
     """
 
     discount: Any = None
     constants: Mapping[str, str] = field(default_factory=dict)
     reward: str | None = None
     normalise: bool = False
+    leader: tuple[str, ...] = ()
+    absorbing: bool = False
 
     @property
     def as_stated(self) -> bool:
@@ -94,6 +98,8 @@ def read_imported(path: Path, asked: Reading) -> GameOfFile:
             discount=asked.discount,
             constants=asked.constants,
             normalise=asked.normalise,
+            leader=asked.leader or None,
+            absorbing=asked.absorbing,
         )
     except InvalidArgument as problem:
         raise FileProblem(path, str(problem)) from problem
@@ -125,8 +131,10 @@ def read_game(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         constants | dict(asked.constants),
         asked.reward or table.reward,
         asked.normalise or table.normalise,
+        asked.leader or tuple(table.leader),
+        asked.absorbing or table.absorbing,
     )
-    for key in ("constants", "reward", "normalise"):
+    for key in ("constants", "reward", "normalise", "leader", "absorbing"):
         given = getattr(asked, key)
         if given and source != "file":
             raise FileProblem(path, f"has no meaning beside {source}", key=f"game.{key}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from iirl_opt.checks import FLAG, MAPPING, PATH, SEED, TEXT, checked
+from iirl_opt.checks import FLAG, MAPPING, PATH, SEED, TEXT, checked, each
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.formats.kinds import kind_of
@@ -27,7 +27,15 @@ from iirl_opt.library.shipped import find_model
 __all__ = ["model_schema", "read_model", "refuse_foreign_tables"]
 
 
-@checked(name=PATH, game_seed=SEED, constants=MAPPING, reward=TEXT, normalise=FLAG)
+@checked(
+    name=PATH,
+    game_seed=SEED,
+    constants=MAPPING,
+    reward=TEXT,
+    normalise=FLAG,
+    leader=each(TEXT),
+    absorbing=FLAG,
+)
 def read_model(
     name: str | Path,
     *,
@@ -36,6 +44,8 @@ def read_model(
     constants: Mapping[str, Any] | None = None,
     reward: str | None = None,
     normalise: bool = False,
+    leader: Iterable[str] | None = None,
+    absorbing: bool = False,
 ) -> ModelProblem:
     """Read a model file, a shipped model by its name, or any file that `formats.read_file` reads.
 
@@ -48,6 +58,8 @@ def read_model(
     reward : which reward of a file of another kind that has several, by its name.
     normalise : whether rows of a file of another kind that are off one by rounding, within 2e-3,
         are divided by their sum.
+    leader : action labels and players of a file of PRISM's or Storm's that are the leader's.
+    absorbing : whether states of such a file that have no choice stay where they are.
 
     Raises
     ------
@@ -62,7 +74,8 @@ def read_model(
     """
     path = find_model(name)
     values = {each: str(value) for each, value in (constants or {}).items()}
-    asked = Reading(discount, values, reward, normalise)
+    leads = () if leader is None else tuple(leader)
+    asked = Reading(discount, values, reward, normalise, leads, absorbing)
     if kind_of(path).name != "model":
         return _of_a_game(path, asked)
     document = read_document(path, catalogue.FAMILIES)
@@ -172,6 +185,8 @@ def _restate(table: GameTable, asked: Reading, game: TwoAgentMDP) -> None:
     table.constants = {**table.constants, **asked.constants}
     table.reward = asked.reward or table.reward
     table.normalise = asked.normalise or table.normalise
+    table.leader = list(asked.leader) or table.leader
+    table.absorbing = asked.absorbing or table.absorbing
 
 
 def _stating(problem: ModelProblem, tables: Mapping[str, Any]) -> ModelProblem:

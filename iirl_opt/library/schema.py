@@ -156,6 +156,8 @@ class GameTable(Table):
     constants: dict[str, bool | int | float | str] = {}
     reward: str | None = None
     normalise: bool = False
+    leader: list[str] = []
+    absorbing: bool = False
 
 
 SOURCES = ("transitions", "kernel", "grid", "generator", "environment", "file")

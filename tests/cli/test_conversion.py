@@ -169,6 +169,26 @@ def test_nothing_of_an_older_model_is_read_with_a_new_one(tmp_path: Path, stale:
     assert list(read_file(tmp_path / "x.tra", discount=0.5).rewards) == ["a", "b"]
 
 
+def test_two_agents_and_deadlocks_of_prism_are_read_by_the_commands(tmp_path: Path) -> None:
+    text = "3 3 4\n0 0 1 1 go\n0 1 0 .5 wait\n0 1 2 .5 wait\n2 0 0 1 go\n"
+    (tmp_path / "m.tra").write_text(text)
+    show = ("show", "m.tra", "--discount", "1/2", "--json")
+    done = iirl(*show, cwd=tmp_path)
+    assert (done.code, "absorbing=True (--absorbing)" in done.err) == (2, True), done.err
+    shown = json.loads(iirl(*show, "--absorbing", "--leader", "wait", cwd=tmp_path).out)
+    assert (shown["leader_actions"], shown["follower_actions"]) == (2, 3)
+    done = iirl(*show, "--absorbing", "--leader", "sit", cwd=tmp_path)
+    assert (done.code, "no action label or player is called 'sit'" in done.err) == (2, True)
+    (tmp_path / "m.toml").write_text(
+        'version = 1\ntitle = "m"\nsource = "x"\n[question]\nfamily = "learning"\nepisodes = 1\n'
+        '[game]\nfile = "m.tra"\ndiscount = 0.5\nleader = ["wait"]\nabsorbing = true\n'
+    )
+    game = read_file(tmp_path / "m.tra", discount="1/2", leader=["wait"], absorbing=True).game
+    assert iirl_opt.read_model(tmp_path / "m.toml").game == game
+    done = iirl("show", "two-rooms", "--leader", "wait")
+    assert (done.code, "leader: has no meaning beside" in done.err) == (2, True), done.err
+
+
 def test_the_help_lists_the_kinds_that_are_written() -> None:
     written = [kind.name for kind in KINDS if kind.writer]
     assert [*written, MODEL] == KINDS_WRITTEN.split(", ")

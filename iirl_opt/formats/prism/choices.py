@@ -181,7 +181,7 @@ class ChoiceModel:
                 raise InvalidArgument(
                     "leader",
                     f"is not given, and the game has the players {players}",
-                    "the players or action labels that are the leader's; () for none",
+                    "the players or action labels that are the leader's (leader=, --leader)",
                 )
             grid, names = self._columns(np.arange(self.state_of.size))
             if reading.agent == "leader":
