@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from depth import share, under, unshrunk
+from hypothesis import Phase, given, settings, strategies as st
 
 from iirl_opt.bayesian import BayesianInteractiveIRL, BoltzmannFamily, EpsilonGreedyFamily
 from iirl_opt.errors import InvalidArgument
@@ -27,6 +28,8 @@ from iirl_opt.learn import (
 from iirl_opt.observation import observe
 from iirl_opt.rewards import FeasibleRewards
 from iirl_opt.testing import check_family, check_follower, check_learner
+from iirl_opt.testing.conformance import promises as suites
+from iirl_opt.testing.conformance.promises import Promises
 
 many, few = under(unshrunk(200)), under(share(0.3))
 
@@ -225,7 +228,6 @@ class TakesAlong(Broken):
         (Greedy(slack=1e-2), {"ties": "all"}, "by the rule 'all'|alone"),
         (Greedy(slack=0.0), {"ties": "all"}, "by the rule 'all'"),
         (Greedy(slack=1e-2), {"optimal": True}, "it plays optimal actions alone"),
-        (LosesTrack(), {"ties": "all"}, "by the rule 'all'|alone"),
         (LosesTrack(), {"optimal": True, "joint": False}, "it plays optimal actions alone"),
         (GoesByName(), {}, "neither the start nor a name matters"),
         (LivesWhereItStarts(), {}, "neither the start nor a name matters|never played"),
@@ -448,8 +450,9 @@ class ThinksTheOpposite(Thinks):
     share = -1.0
 
 
-class ThinksNothing(Thinks):
-    share = 0.0
+class ThinksNothing(Plain):
+    def estimate(self):
+        return np.zeros(self.game.n_states)
 
 
 @pytest.mark.usefixtures("few")
@@ -501,6 +504,29 @@ def test_a_learner_that_breaks_a_promise_is_found(make, broken):
     failure.match("breaks a promise of Learner")
     if "what is done twice" not in str(failure.value):  # else it fails in no way twice
         assert "state.make(" in "\n".join(failure.value.__notes__)
+
+
+# Shrinking
+
+
+def test_a_smaller_instance_is_not_looked_for_without_end(monkeypatch):
+    monkeypatch.setattr(suites, "SHRINKING", 5)
+    promises, failed = Promises("Number", 1), []
+
+    @settings(max_examples=200, database=None, phases=[Phase.generate, Phase.shrink])
+    @given(numbers=st.lists(st.integers(), max_size=30))
+    def suite(numbers):
+        promises.begin()
+        failed.extend([0] * bool(failed))
+        with promises.keeps("its sum is small"):
+            if sum(map(abs, numbers)) > 1003:
+                failed.extend([0] * (not failed))
+                raise AssertionError("it is not")
+
+    with pytest.raises(AssertionError, match="its sum is small") as failure:
+        promises.run(suite)
+    assert "numbers=" in "".join(failure.value.__notes__)
+    assert len(failed) <= 7  # the first, so many, and the last again
 
 
 # Arguments
