@@ -119,7 +119,7 @@ class Engine:
         answer = None
         if self._highs is not None and not self._rough:
             answer = self._hot(self._highs, objective_scale(self.program) | told)
-        if answer is None or not answer.final:
+        if answer is None or not answer.final or answer.excused:
             answer = settle(self.program, solver, first=answer)
         self._solved = answer.status is Status.OPTIMAL
         return answer

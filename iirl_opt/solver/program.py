@@ -263,7 +263,7 @@ class Program:
             _largest(rows, columns), _largest(wrong, wrong_rows), _largest(*products), gap
         )
         excused = 0.0
-        if wrong.any() or wrong_rows.any():
+        if self.curved is None and (wrong.any() or wrong_rows.any()):
             excused = self._excused(wrong, wrong_rows, ACCEPTED * (steep + pressed))
         return Quality(residuals, float(np.max(shares)), excused)
 

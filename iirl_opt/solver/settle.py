@@ -52,6 +52,9 @@ PLAIN: dict[str, Any] = {
     "allow_unbounded_or_infeasible": False,
 }
 
+# A reduced cost of this size, HiGHS sees.
+SEEN = 1e-6
+
 # Branches of the tree that proves that no whole point exists, and nonzeros it may run through.
 BRANCHES, WORK = 300, 3_000_000
 
@@ -87,6 +90,11 @@ class Settlement:
     def final(self) -> bool:
         """Whether asking again would bring nothing."""
         return self.status is not Status.FAILED
+
+    @property
+    def excused(self) -> bool:
+        """Whether it is an optimum by multipliers that are small beside the largest cost alone."""
+        return bool(self.status is Status.OPTIMAL and self.quality and self.quality.excused)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +190,7 @@ class _Inquiry:
         if _crossed(program):
             return Settlement(Status.INFEASIBLE, "kInfeasible")
         answer, basis = first, isinstance(start, SimplexBasis)
+        excused: Settlement | None = None
         for unit in Unit.choices(program):
             # What was said in the units that suit the program is proved before others are tried.
             said: set[str] = set()
@@ -196,13 +205,34 @@ class _Inquiry:
                 answer = self.once(unit, {})
                 said.add(answer.said)
             answer = answer if answer.final else self.proved(unit, said) or answer
+            if answer.excused:
+                excused = excused or answer
+                answer = self.sharper(unit, answer)
             if answer.final:
                 break
             first = None
+        if excused is not None and answer is not None and not answer.final:
+            return excused
         if answer is None:
             note = "its numbers are too far apart for the range of floats, in any units"
             return Settlement(Status.FAILED, note=note)
         return answer
+
+    def sharper(self, unit: Unit, answer: Settlement) -> Settlement:
+        """Ask again with an objective so large that what an optimum's multipliers lack counts.
+
+        HiGHS's tolerances are absolute: a cost below them may speak of what is far out, or without
+        end.
+        """
+        assert answer.quality is not None
+        power = int(np.ceil(np.log2(SEEN / answer.quality.excused)))
+        options = dict(self.options) | {"user_objective_scale": power}
+        again = _Inquiry(options, self.deadline)
+        found = again.once(unit, PLAIN)
+        if not found.final:
+            found = again.proved(unit, {found.said}) or found
+        self.iterations += again.iterations
+        return replace(found, status=Status.FAILED) if found.excused else found
 
     def once(self, unit: Unit, change: Mapping[str, Any], start: Start = None) -> Settlement:
         """Run HiGHS once and judge what it says."""

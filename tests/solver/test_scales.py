@@ -203,3 +203,29 @@ def test_an_empty_row_or_column_of_any_size_changes_nothing():
     assert live.solve().value == 1
     never = LiveProgram([1.0], [[1.0], [0.0]], [0.0, 1e-30], [INF, INF], lower=0.0)
     assert never.solve(throw=False).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("small", [1e-7, 1e-10, 1e-15])
+def test_an_objective_without_a_bound_has_none_however_it_is_written(small):
+    cost = np.array([-small, 1.0])
+    x, n = cp.Variable(2, name="x"), cp.Variable(2, nonneg=True, name="n")
+    ways = [(x, [x >= 0]), (n, [n[1] >= 2]), (n, [cp.sum(n) >= 0]), (x, [x >= 0, cp.sum(x) >= 1])]
+    for variable, rows in ways:
+        problem = cp.Problem(cp.Minimize(cost @ variable), rows)
+        assert solve(problem, throw=False).status is Status.UNBOUNDED
+        # As others have it, it may be a failure.
+        for other in (Named("SCS"), Named("OSQP"), Named("HIGHS"), Clarabel()):
+            assert solve(problem, other, throw=False).status is not Status.OPTIMAL
+    live = LiveProgram([small, 1.0], np.ones((1, 2)), [0.0], [INF], lower=0.0)
+    assert live.solve().value == 0
+    live.change_objective(cost)
+    assert live.solve(throw=False).status is Status.UNBOUNDED
+
+
+@pytest.mark.parametrize("small", [1e-7, 1e-10, 1e-15])
+def test_a_small_cost_counts_as_far_as_the_rows_let_it(small):
+    cost = np.array([-small, 1.0])
+    x, n = cp.Variable(2, name="x"), cp.Variable(2, nonneg=True, name="n")
+    for variable, rows in [(x, [x >= 0, x <= 1e6]), (n, [cp.sum(n) <= 1e6]), (n, [n <= 1e6])]:
+        solved = solve(cp.Problem(cp.Minimize(cost @ variable), rows))
+        assert solved.value == pytest.approx(-small * 1e6, rel=1e-9, abs=0)
