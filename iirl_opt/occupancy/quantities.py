@@ -222,7 +222,9 @@ def budget(
                 EXPRESSION(f"expected[{key!r}]", e), limits[key], f"[{key!r}]", labels[key]
             )
         ]
-    rows = _rows(EXPRESSION("expected", expected), limit, "", TEXT("name", name))
+    # What is wrong with the limits is said before that there is no name.
+    rows = _rows(EXPRESSION("expected", expected), limit, "", name if isinstance(name, str) else "")
+    TEXT("name", name)
     return rows if expected.ndim else rows[0]
 
 

@@ -173,7 +173,7 @@ def SOLVER(name: str, value: Any) -> Solver:
     ):
         raise refuse(name, value, _allowed(called))
     if not isinstance(chosen, HiGHS | Clarabel) and called not in _installed():
-        what = f"is {called or value!r}, which is not installed"
+        what = f"is {called!r}, which is not installed"
         raise InvalidArgument(name, what, _allowed(called), value)
     return cast(Solver, chosen)
 
@@ -199,9 +199,10 @@ def _installed() -> tuple[str, ...]:
 
 
 def _allowed(called: object) -> str:
-    """Say what a solver may be, the nearest names first."""
-    wanted = called if isinstance(called, str) else ""
-    near = sorted(_installed(), key=lambda name: -SequenceMatcher(None, wanted, name).ratio())
+    """Say what a solver may be, the nearest names first, equally near ones by the alphabet."""
+    wanted = called.upper() if isinstance(called, str) else ""
+    known = sorted(_installed())
+    near = sorted(known, key=lambda name: -SequenceMatcher(None, wanted, name).ratio())
     return f"a name among {', '.join(near)}, or HiGHS(...), Clarabel(...), Named(...)"
 
 

@@ -257,6 +257,18 @@ def test_a_budget_that_does_not_bind_has_no_price():
     assert best.value == pytest.approx(2)
 
 
+def test_a_wrong_limit_is_named_before_a_missing_name():
+    measure = OccupancyMeasure(one_state())
+    for quantity, limit, place in (
+        ([1.0], np.nan, "limit is"),
+        ([[1.0], [2.0]], [1, 2, 3], "limit has"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{place}"):
+            budget(measure.expected(quantity), limit)
+    with pytest.raises(ValueError, match=r"^name is"):
+        budget(measure.expected([1.0]), 1)
+
+
 def test_a_budget_on_both_agents_may_have_a_correlated_optimum():
     game = one_state()
     # Meeting on the dear table is worth 2, on the cheap one 1, missing each other nothing.

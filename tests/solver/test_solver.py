@@ -450,6 +450,14 @@ def test_a_solver_that_does_not_exist_is_refused():
         solve("CLARABEL")
 
 
+def test_the_nearest_solver_stands_first_whatever_the_case():
+    for wrong, near in (("HIGSH", "HIGHS"), ("claribel", "CLARABEL"), (Named("scc"), "SCS")):
+        with pytest.raises(InvalidArgument, match=rf"a name among {near}, "):
+            solve(transport(), wrong)
+    with pytest.raises(InvalidArgument, match=r"solver is '', which .* CLARABEL, HIGHS, OSQP"):
+        solve(transport(), "")
+
+
 def test_a_solver_may_be_called_by_its_name():
     for name in ("HIGHS", "clarabel", "SCS"):
         solved = solve(transport(), name)

@@ -140,6 +140,12 @@ def test_a_broken_solver_is_told_what_it_breaks(solver, options, broken):
         check_solver(solver, **options)
 
 
+def test_a_solver_that_stops_too_early_would_be_seen_without_our_own_check(monkeypatch):
+    monkeypatch.setattr("iirl_opt.solver.door.ACCEPTED_OTHER", 1e9)
+    with pytest.raises(AssertionError, match=r"the optimum is .*, or the status FAILED"):
+        check_solver(Named("SCS", {"eps": 1e-8}))
+
+
 # Broken domains
 
 

@@ -57,7 +57,8 @@ def check_solver(
     and with multipliers, by the names of the constraints, that prove each other (`assert_kkt`);
     INFEASIBLE where no point is, with a ray that names the rows that contradict each other, and
     UNBOUNDED where there is no bound, never one of the other words, and the error that belongs to
-    it; the same answer when the objective is in other units; values left in the variables.
+    it; the same answer when the objective is in other units, and where those are far from one, or
+    a small cost speaks of what is far out, the optimum or FAILED; values left in the variables.
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ def check_solver(
         suite.stops(limited)
     for known in KNOWN:
         suite.try_known(known, must=known.kind in solves)
+    suite.counts_in_any_units()
     tried = given(data=st.data())(suite.try_instance)
     suite.promises.run(suite_settings()(tried))
 
@@ -266,6 +268,17 @@ KNOWN = (
 )
 
 
+# Costs, the upper bound of both variables, and the least value.
+SMALL_COSTS = (
+    ((-1e-6, 1.0), 1e5, -0.1),
+    ((-1e-10, 1.0), 1e6, -1e-4),
+    ((-(2.0**-20), 2.0**-21), 1.0, -(2.0**-20)),
+    ((-(2.0**-40), 2.0**-41), 1.0, -(2.0**-40)),
+    ((-(2.0**20), 2.0**21), 1.0, -(2.0**20)),
+    ((-(2.0**40), 2.0**41), 1.0, -(2.0**40)),
+)
+
+
 def _market_split() -> cp.Problem:
     """Return a small mixed-integer program that takes longer than any limit."""
     weights = np.random.default_rng(3).integers(0, 100, (5, 40))
@@ -413,6 +426,30 @@ class _SolverSuite:
             if solved.value is not None and solved.bound is not None:
                 holds = solved.bound <= solved.value + self.tolerance
                 require(holds, f"a minimum cannot be {solved.value}, with {solved.bound} below")
+
+    def counts_in_any_units(self) -> None:
+        """Try that a small unit, or a small cost far out, is no excuse for a wrong optimum.
+
+        A solver whose tolerances are absolute may give up; the record then says FAILED.
+        """
+        __tracebackhide__ = True
+        for cost, most, best in SMALL_COSTS:
+            x = cp.Variable(2, name="x")
+            rows = [(x >= 0).set_label("sign"), (x <= most).set_label("most")]
+            solved = solve(
+                cp.Problem(cp.Minimize(np.array(cost) @ x), rows), self.solver, throw=False
+            )
+            title = f"min {cost[0]:g}·x0 + {cost[1]:g}·x1, 0 ≤ x ≤ {most:g}"
+            with self.promises.keeps(f"{title}: the optimum is {best:g}, or the status FAILED"):
+                if solved.status is Status.OPTIMAL:
+                    assert solved.value is not None
+                    unit = max(map(abs, (*cost, best)))
+                    right = abs(solved.value - best) <= self.tolerance * unit
+                    require(right, f"it is said to be {solved.value:.12g}")
+                    proved = solved.residuals is not None and solved.residuals.gap is not None
+                    require(proved, "no multipliers prove it: the record has no gap")
+                else:
+                    require(solved.status is Status.FAILED, f"it ended with {solved!r}")
 
     def try_instance(self, data: st.DataObject) -> None:
         """Try a small linear program against the list of its vertices, and in other units."""
