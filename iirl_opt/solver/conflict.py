@@ -78,7 +78,9 @@ class Conflict:
     def __str__(self) -> str:
         kind = "a smallest set, proved" if self.minimal else "not proved to be a smallest set"
         head = f"{len(self.rows)} rows contradict each other ({kind}):"
-        taken = f"with {len(self.background)} rows taken for granted"
+        if len(self.rows) == 1:
+            head = f"one row that nothing meets ({kind}):"
+        taken = f"with {len(self.background)} taken for granted"
         lines = [head, *(f"  {row}" for row in self.rows)]
         lines += [taken] if self.background else []
         return "\n".join([*lines, self.note] if self.note else lines)
