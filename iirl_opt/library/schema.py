@@ -9,7 +9,7 @@ problem are exact, ``0.1`` and ``"1/10"`` alike; those of algorithms (tolerances
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
@@ -78,7 +78,7 @@ class Concentration:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Concentration) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 
 class TransitionTable(Table, kw_only=True, rename={"origin": "from"}):

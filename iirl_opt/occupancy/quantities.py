@@ -169,7 +169,7 @@ def expected_of(game: TwoAgentMDP, measure: Any, quantities: Any, name: str = "q
 @overload
 def budget(
     expected: cp.Expression, limit: float | ArrayLike | cp.Expression, *, name: str
-) -> cp.Constraint | list[cp.Constraint]: ...
+) -> Any: ...
 
 
 @overload

@@ -63,12 +63,12 @@ class Engine:
     """
 
     def __init__(self, program: Program, solver: HiGHS | None) -> None:
-        self.solver = HiGHS() if solver is None else solver
+        self.solver: HiGHS = HiGHS() if solver is None else solver
         if not isinstance(self.solver, HiGHS) or self.solver.method not in ("choose", "simplex"):
             raise InvalidArgument(
                 "solver", f"is {self.solver}", "HiGHS by a simplex method", self.solver
             )
-        self.program = program
+        self.program: Program = program
         self._method = DUAL
         self._solved = False
         # Whether rounds were asked for, and HiGHS's copy may lack numbers: it serves them alone.

@@ -222,9 +222,9 @@ class Written:
     def __init__(self, layout: Layout) -> None:
         self.changed: dict[str, str] = {}
         self._aux: dict[int | None, str] = {}
-        self.columns = self._named(layout.columns, self._for_column)
+        self.columns: list[str] = self._named(layout.columns, self._for_column)
         self._counts: dict[str, int] = {}
-        self.rows = self._named(layout.rows, self._for_row)
+        self.rows: list[str] = self._named(layout.rows, self._for_row)
 
     def _named(self, blocks: tuple[Stretch, ...], added: Callable[..., list[str]]) -> list[str]:
         """Return the names of all entries; those of the user's own blocks are given out first."""

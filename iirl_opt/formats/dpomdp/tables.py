@@ -54,7 +54,8 @@ class Tables:
         self.codes = np.zeros((*shape, self.states.size), dtype=np.int32)
         self.written = np.zeros(shape, dtype=np.int64)  # the last line of each row, 0 for none
         self.probabilities = [Fraction(0)]
-        self.tolerance, self.start = header.tolerance, header.start
+        self.tolerance: float = header.tolerance
+        self.start: NDArray[Any] = header.start
         self.code_of: dict[str, int] = {}
         # What the fields of lines that write one number meant.
         self.known: dict[str, list[dict[str, Any]]] = {

@@ -35,7 +35,7 @@ class GameEnvironment(gymnasium.Env[Any, Any]):
     that `reset` seeds.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own form)
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own form)
 
     def __init__(
         self,
@@ -48,11 +48,15 @@ class GameEnvironment(gymnasium.Env[Any, Any]):
         max_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
+        self.states: Sequence[Hashable]
+        self.actions: Sequence[Hashable]
+        self.partner_actions: Sequence[Hashable]
         self.states, self.actions, self.partner_actions = labels
         self.initial_state_distrib = start
-        self.observation_space = gymnasium.spaces.Discrete(len(self.states))
-        self.action_space = gymnasium.spaces.Discrete(len(self.actions))
-        self.max_steps, self.render_mode = max_steps, render_mode
+        self.observation_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(len(self.states))
+        self.action_space: gymnasium.Space[Any] = gymnasium.spaces.Discrete(len(self.actions))
+        self.max_steps: int | None = max_steps
+        self.render_mode: str | None = render_mode
         self.partner, self._mask = partner, mask
         self.P: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {
             s: {b: [] for b in range(len(self.actions))} for s in range(len(self.states))
@@ -62,7 +66,7 @@ class GameEnvironment(gymnasium.Env[Any, Any]):
         for s, b, other, *outcome in zip(*(outcomes[c].tolist() for c in columns), strict=True):
             self.P[s][b].append(tuple(outcome))
             self._others.setdefault((s, b), []).append(other)
-        self.spec = EnvSpec(
+        self.spec: EnvSpec | None = EnvSpec(
             ID,
             entry_point=_remade,
             max_episode_steps=max_steps,
