@@ -1,5 +1,6 @@
 """What a failing property test leaves behind: its smallest counterexample, and nothing else."""
 
+import os
 import re
 import subprocess
 import sys
@@ -130,8 +131,13 @@ def test_a_strangers_false_lemma_ends_with_a_model_file(tmp_path: Path, capsys) 
     profile = "import iirl_opt.testing, hypothesis\nhypothesis.settings.load_profile('iirl_opt')"
     (tmp_path / "test_lemma.py").write_text(f"{profile}\n{lemma}", "utf-8")
     flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=native"]
+    theirs = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *flags], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "pytest", *flags],
+        cwd=tmp_path,
+        env=theirs,
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 1, ran.stdout
     assert "counterexample: iirl-opt solve found/minus.toml" in ran.stdout

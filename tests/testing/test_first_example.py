@@ -123,7 +123,6 @@ def test_the_profile_is_registered_and_not_loaded():
     assert Phase.explain not in ours.phases
     assert Phase.shrink in ours.phases
     assert ours.max_examples == settings.get_profile("default").max_examples
-    assert not ours.derandomize
 
 
 @pytest.mark.process
