@@ -126,7 +126,7 @@ def test_chains_do_not_stick_at_the_end_of_the_ridge(move):
     assert stats.binomtest(still, 80, share).pvalue > 0.01
 
 
-@pytest.mark.parametrize(("move", "proposals"), zip(MOVES, (20_000, 8000), strict=True))
+@pytest.mark.parametrize(("move", "proposals"), list(zip(MOVES, (20_000, 8000), strict=True)))
 def test_chains_agree_with_quadrature_on_the_posterior_of_the_example(move, proposals):
     pytest.importorskip("numba")
     pytest.importorskip("arviz")
