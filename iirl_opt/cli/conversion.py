@@ -12,15 +12,11 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     Json,
-    Leader,
-    Normalise,
-    RewardName,
-    read_problem,
+    asking,
 )
 from iirl_opt.cli.printing import Printer
 
@@ -35,6 +31,7 @@ KINDS_WRITTEN = "npz, dpomdp, pomdp, drn, explicit, csv, parquet, node-link, mod
 MODEL = "model"  # the kind that the library writes, a room above the others
 
 
+@asking
 def convert(
     file: File,
     target: Annotated[Path, typer.Argument(help="File to write; its suffix says of which kind.")],
@@ -42,12 +39,7 @@ def convert(
         str | None,
         typer.Option(help=f"Kind of the file, where its suffix says none: {KINDS_WRITTEN}."),
     ] = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     rounded: Annotated[
         bool, typer.Option("--round", help="Let numbers be rounded that the kind cannot hold.")
     ] = False,
@@ -58,20 +50,13 @@ def convert(
 
     What is written is read back first: where it would be another game, nothing is written.
     """
+    from iirl_opt import library
     from iirl_opt.formats.comparison import write_compared
     from iirl_opt.formats.kinds import named_kinds
 
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-    )
+    problem = library.read_model(file, **asked)
     kind = _kind(target, to)
-    given = _imported(problem, reward)
+    given = _imported(problem, asked["reward"])
     found, written = write_compared(
         given,
         target,

@@ -10,26 +10,23 @@ import typer
 from iirl_opt.cli.exit_codes import INTERRUPTED, NO_ANSWER, all_or_unmet
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     Json,
-    Leader,
     LearnerName,
-    Normalise,
     Out,
     Picture,
-    RewardName,
     Seed,
+    asking,
     check_picture,
-    read_problem,
 )
 from iirl_opt.cli.printing import Printer
 
 __all__ = ["learn"]
 
 
+@asking
 def learn(
     file: File,
     episodes: Annotated[
@@ -42,12 +39,7 @@ def learn(
     ] = None,
     chains: Annotated[int | None, typer.Option(min=1, help="In the family bayesian.")] = None,
     picture: Picture = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -58,15 +50,7 @@ def learn(
     check_picture(picture)
     if learner is not None:
         check_learner(learner)
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-    )
+    problem = library.read_model(file, **asked)
     run = library.learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
     )

@@ -11,17 +11,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     GameSeed,
     Json,
-    Leader,
-    Normalise,
     Out,
-    RewardName,
-    read_problem,
+    asking,
 )
 from iirl_opt.cli.printing import Printer
 
@@ -31,30 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["export", "schema", "show"]
 
 
+@asking
 def show(
     file: File,
     seed: GameSeed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
+    from iirl_opt import library
 
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-        seed=seed,
-    )
+    problem = library.read_model(file, game_seed=seed, **asked)
     facts = _facts(problem)
     printer = Printer(as_json, out)
     document = {**head("show", problem, seed=seed), **facts}
@@ -123,6 +107,7 @@ def _in_words(problem: ModelProblem, facts: dict[str, Any]) -> dict[str, str]:
     }
 
 
+@asking
 def export(
     file: File,
     target: Annotated[
@@ -131,12 +116,7 @@ def export(
     lp: Annotated[bool, typer.Option("--lp", help="In the LP format.")] = False,
     mps: Annotated[bool, typer.Option("--mps", help="In the MPS format.")] = False,
     seed: GameSeed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -147,16 +127,7 @@ def export(
     forms = [form for form, wanted in ((".lp", lp), (".mps", mps)) if wanted]
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-        seed=seed,
-    )
+    problem = library.read_model(file, game_seed=seed, **asked)
     program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
         if target is None or out is not None:

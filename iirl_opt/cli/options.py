@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
 
 from iirl_opt.errors import MissingExtra
 
-if TYPE_CHECKING:
-    from iirl_opt.library import ModelProblem
-
 __all__ = [
-    "Absorbing",
-    "Constants",
-    "Discount",
+    "NOTHING",
+    "Asked",
     "File",
     "GameSeed",
     "Jobs",
     "Json",
-    "Leader",
     "LearnerName",
     "Out",
     "Picture",
     "Resume",
-    "RewardName",
     "Seed",
+    "asking",
     "check_picture",
-    "constants_of",
-    "read_problem",
 ]
 
 PICTURES = (".png", ".pdf", ".svg")
+
+# How a file is read: what `library.read_model` takes beside its name.
+Asked = Mapping[str, Any]
+NOTHING: Asked = MappingProxyType({})
 
 File = Annotated[
     str,
@@ -111,33 +112,49 @@ def check_picture(path: Path | None) -> None:
         raise MissingExtra("--plot", "plot")
 
 
-def read_problem(
-    file: str,
-    *,
-    discount: str | None = None,
-    const: list[str] | None = None,
-    normalise: bool = False,
-    leader: list[str] | None = None,
-    absorbing: bool = False,
-    reward: str | None = None,
-    seed: int | None = None,
-) -> ModelProblem:
-    """Return the problem of a file, as the options of a command change it."""
-    from iirl_opt import library
+def asking(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that say how its file is read.
 
-    return library.read_model(
-        file,
-        discount=discount,
-        game_seed=seed,
-        constants=constants_of(const),
-        reward=reward,
-        normalise=normalise,
-        leader=leader or None,
-        absorbing=absorbing,
-    )
+    They stand in the place of its argument `asked`, which `library.read_model` takes.
+    """
+    own = signature(command, eval_str=True)
+    options = signature(_asked, eval_str=True).parameters
+
+    @wraps(command)
+    def run(**given: Any) -> int:
+        asked = _asked(**{name: given.pop(name) for name in options})
+        return command(**given, asked=asked)
+
+    parameters = [
+        part
+        for name, parameter in own.parameters.items()
+        for part in (options.values() if name == "asked" else (parameter,))
+    ]
+    run.__annotations__ = {part.name: part.annotation for part in parameters}
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
 
 
-def constants_of(given: list[str] | None) -> dict[str, str]:
+def _asked(
+    discount: Discount = None,
+    const: Constants = None,
+    normalise: Normalise = False,
+    leader: Leader = None,
+    absorbing: Absorbing = False,
+    reward: RewardName = None,
+) -> Asked:
+    """Return what the options say to `library.read_model`."""
+    return {
+        "discount": discount,
+        "constants": _constants(const),
+        "normalise": normalise,
+        "leader": leader or None,
+        "absorbing": absorbing,
+        "reward": reward,
+    }
+
+
+def _constants(given: list[str] | None) -> dict[str, str]:
     """Return the constants that ``--const NAME=VALUE`` gives, by name.
 
     Raises

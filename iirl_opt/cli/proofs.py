@@ -12,17 +12,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, NO_ANSWER, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     GameSeed,
     Json,
-    Leader,
-    Normalise,
     Out,
-    RewardName,
-    read_problem,
+    asking,
 )
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import NotCertified
@@ -30,15 +26,11 @@ from iirl_opt.errors import NotCertified
 __all__ = ["recheck", "verify"]
 
 
+@asking
 def verify(
     file: File,
     seed: GameSeed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -47,16 +39,7 @@ def verify(
     from iirl_opt.certificate import certify
     from iirl_opt.verification import Verdict
 
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-        seed=seed,
-    )
+    problem = library.read_model(file, game_seed=seed, **asked)
     answer = library.verify(problem)
     report = answer.found
     certificate, missing = None, ""
@@ -90,6 +73,7 @@ def verify(
     return NO_ANSWER if report.verdict is Verdict.INCONCLUSIVE else ANSWERED
 
 
+@asking
 def recheck(
     file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
     own: Annotated[
@@ -99,12 +83,7 @@ def recheck(
         ),
     ] = None,
     seed: GameSeed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -121,16 +100,7 @@ def recheck(
     if own is not None:
         from iirl_opt import library
 
-        problem = read_problem(
-            own,
-            discount=discount,
-            const=const,
-            normalise=normalise,
-            leader=leader,
-            absorbing=absorbing,
-            reward=reward,
-            seed=seed,
-        )
+        problem = library.read_model(own, game_seed=seed, **asked)
         differences = library.match(certificate, problem).differences
     game = certificate.instance
     discounted = float(game.discount)

@@ -11,18 +11,14 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     Jobs,
     Json,
-    Leader,
-    Normalise,
     Out,
     Resume,
-    RewardName,
-    constants_of,
+    asking,
 )
 from iirl_opt.cli.printing import Printer
 from iirl_opt.cli.sweeps import SweepRun
@@ -148,6 +144,7 @@ def figure(
     return all_or_unmet(statement["holds"] for statement in found["statements"])
 
 
+@asking
 def compare(
     file: File,
     learners: Annotated[
@@ -159,12 +156,7 @@ def compare(
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     resume: Resume = False,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -174,14 +166,6 @@ def compare(
     from iirl_opt.experiments.learning import FIGURE_3
 
     path = library.find_model(file)
-    asked: dict[str, Any] = {
-        "discount": discount,
-        "constants": constants_of(const),
-        "normalise": normalise,
-        "leader": leader,
-        "absorbing": absorbing,
-        "reward": reward,
-    }
     problem = library.read_model(path, **asked)
     problem.need_truth()
     cells = compare_cells(

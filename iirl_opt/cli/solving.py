@@ -11,17 +11,13 @@ import typer
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
-    Absorbing,
-    Constants,
-    Discount,
+    NOTHING,
+    Asked,
     File,
     Json,
-    Leader,
-    Normalise,
     Out,
-    RewardName,
     Seed,
-    read_problem,
+    asking,
 )
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import FileProblem, Interrupted
@@ -29,30 +25,18 @@ from iirl_opt.errors import FileProblem, Interrupted
 __all__ = ["check", "solve"]
 
 
+@asking
 def solve(
     file: File,
     seed: Seed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
     """Answer the question of any model file, with its evidence."""
     from iirl_opt import library
 
-    problem = read_problem(
-        file,
-        discount=discount,
-        const=const,
-        normalise=normalise,
-        leader=leader,
-        absorbing=absorbing,
-        reward=reward,
-    )
+    problem = library.read_model(file, **asked)
     complete = True
     try:
         answer = library.answer(problem, seed=seed)
@@ -81,17 +65,13 @@ def solve(
     return all_or_unmet(finding.met for finding in findings)
 
 
+@asking
 def check(
     paths: Annotated[
         list[str], typer.Argument(help="Model files, folders of them, names, or games.")
     ],
     seed: Seed = None,
-    discount: Discount = None,
-    const: Constants = None,
-    normalise: Normalise = False,
-    leader: Leader = None,
-    absorbing: Absorbing = False,
-    reward: RewardName = None,
+    asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
@@ -102,15 +82,7 @@ def check(
     printer = Printer(as_json, out)
     report: list[dict[str, Any]] = []
     for file in files:
-        problem = read_problem(
-            str(file),
-            discount=discount,
-            const=const,
-            normalise=normalise,
-            leader=leader,
-            absorbing=absorbing,
-            reward=reward,
-        )
+        problem = library.read_model(str(file), **asked)
         quantities = library.answer(problem, seed=seed).quantities
         expected = problem.expect if problem.as_stated else []
         findings = library.check(expected, quantities, file)

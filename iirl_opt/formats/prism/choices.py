@@ -26,16 +26,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.checks import FLAG, TEXT, Rule, each
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import as_reals, common
 from iirl_opt.exact.rows import ExactRows
-from iirl_opt.formats.choices import IDLE, Agent, Unavailable, refuse_bare, stand_ins
+from iirl_opt.formats.choices import (
+    AGENT,
+    IDLE,
+    UNAVAILABLE,
+    Agent,
+    Unavailable,
+    refuse_bare,
+    stand_ins,
+)
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import TwoAgentMDP
 
 __all__ = [
+    "MOST_STATES",
+    "READING",
     "ChoiceModel",
     "ChoiceReading",
     "action_name",
@@ -44,7 +55,17 @@ __all__ = [
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
+MOST_STATES = 2**24
 MOST_TRANSITIONS = 2**27  # transitions of a game, those of stand-ins counted
+
+
+# What the arguments of readers may be that say how choices are read.
+READING: dict[str, Rule] = {
+    "agent": AGENT,
+    "leader": each(TEXT),
+    "unavailable": UNAVAILABLE,
+    "absorbing": FLAG,
+}
 
 
 @dataclass(frozen=True, slots=True)

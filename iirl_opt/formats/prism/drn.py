@@ -28,17 +28,16 @@ from typing import Any
 
 import numpy as np
 
-from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
+from iirl_opt.checks import FLAG, PATH, checked
 from iirl_opt.errors import FileProblem
-from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
+from iirl_opt.formats.choices import Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.numbers import read_number, whole_number
-from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import MOST_STATES, READING, ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.lines import check_sums, read_lines
 
 __all__ = ["parse_drn", "read_drn"]
 
-MOST_STATES = 2**24
 
 REFUSED = {
     "CTMC": "of continuous time",
@@ -53,14 +52,7 @@ _ACTION = re.compile(r'action\s+("[^"]*"|[^\s\[]+)\s*(?:\[([^\]]*)\])?\s*')
 _LABEL = re.compile(r'"([^"]*)"|(\S+)')
 
 
-@checked(
-    path=PATH,
-    agent=AGENT,
-    leader=each(TEXT),
-    unavailable=UNAVAILABLE,
-    absorbing=FLAG,
-    normalise=FLAG,
-)
+@checked(path=PATH, **READING, normalise=FLAG)
 def read_drn(
     path: str | Path,
     discount: Any = None,

@@ -30,12 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import FLAG, PATH, TEXT, checked, each
+from iirl_opt.checks import FLAG, PATH, checked
 from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable
+from iirl_opt.formats.choices import Agent, Unavailable
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.numbers import read_number, whole_number
-from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import MOST_STATES, READING, ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.lines import WordTable, check_sums, read_lines
 
 __all__ = ["check_beside", "read_explicit"]
@@ -43,20 +43,12 @@ __all__ = ["check_beside", "read_explicit"]
 Integers = NDArray[np.int64]
 
 REWARDS = (".state.rew", ".trans.rew", ".srew", ".trew")
-MOST_STATES = 2**24
 
 # What stands where a chain may have an action, and is rather a wrong probability.
 _LIKE_A_NUMBER = re.compile(r"[-+.]*[0-9]|[-+.]?(nan|inf|infinity)$", re.IGNORECASE)
 
 
-@checked(
-    path=PATH,
-    agent=AGENT,
-    leader=each(TEXT),
-    unavailable=UNAVAILABLE,
-    absorbing=FLAG,
-    normalise=FLAG,
-)
+@checked(path=PATH, **READING, normalise=FLAG)
 def read_explicit(
     path: str | Path,
     discount: Any = None,

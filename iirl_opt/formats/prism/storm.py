@@ -23,7 +23,7 @@ from iirl_opt.errors import FileProblem, InvalidArgument, MissingExtra, UnknownL
 from iirl_opt.exact.numbers import DIGITS, UNREADABLE, as_fraction
 from iirl_opt.formats.choices import AGENT, UNAVAILABLE, Agent, Unavailable, refuse_bare
 from iirl_opt.formats.imported import ImportedGame
-from iirl_opt.formats.prism.choices import ChoiceModel, ChoiceReading
+from iirl_opt.formats.prism.choices import READING, ChoiceModel, ChoiceReading
 from iirl_opt.formats.prism.drn import REFUSED, parse_drn
 from iirl_opt.formats.prism.lines import read_lines
 
@@ -34,15 +34,7 @@ _LONG_NUMBER = re.compile(rf"[0-9]{{{DIGITS + 1}}}")
 MODEL = has("is_sparse_model", "nr_states", "transition_matrix", what="a sparse model of stormpy's")
 
 
-@checked(
-    path=PATH,
-    constants=MAPPING,
-    agent=AGENT,
-    leader=each(TEXT),
-    unavailable=UNAVAILABLE,
-    absorbing=FLAG,
-    most_states=whole(1),
-)
+@checked(path=PATH, constants=MAPPING, **READING, most_states=whole(1))
 def read_prism(
     path: str | Path,
     discount: Any = None,
