@@ -21,7 +21,7 @@ can is proved in `iirl_opt.formats.prism.undiscounted`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -61,8 +61,12 @@ class Counterpart:
     sign: int
     offset: Fraction
     is_limit: bool
-    _ends: Booleans = field(repr=False)
-    _most: float = field(repr=False)
+    _ends: Booleans
+    _most: float
+
+    def __repr__(self) -> str:
+        exact = "as γ → 1 in" if self.is_limit else "in"
+        return f"Counterpart({self.text!r}, {exact} {self.game!r})"
 
     @checked(value=FINITE)
     def answer(self, value: float) -> float:

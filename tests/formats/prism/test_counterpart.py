@@ -78,6 +78,13 @@ def test_a_limit_is_bracketed_and_tends_to_the_answer(text, expected):
     assert asked.answer(value) == pytest.approx(float(expected), abs=1e-7)
 
 
+def test_a_counterpart_is_shown_on_one_line():
+    text = 'Pmax=? [ F "won" ]'
+    shown = repr(counterpart(FOUND, text, "1/2"))
+    assert shown.startswith(f"Counterpart({text!r}, as γ → 1 in TwoAgentMDP(4 states")
+    assert "array" not in shown
+
+
 def test_a_discounted_reward_is_the_same():
     asked = counterpart(FOUND, 'R{"loss"}min=? [ Cdiscount=9/10 ]')
     assert (asked.is_limit, asked.game.exact_discount) == (False, Fraction(9, 10))
