@@ -256,6 +256,14 @@ class Journal:
         self._file.write(line.encode() + b"\n")
         self._file.flush()
 
+    def forget(self) -> None:
+        """Begin anew after all: the lines that are there go with the next that is appended."""
+        self._kept, self._clean, self.lines = 0, False, []
+
+    def close(self) -> None:
+        """Close it and leave the file as it is."""
+        self._file.close()
+
     def __enter__(self) -> Self:
         return self
 

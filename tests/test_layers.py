@@ -13,7 +13,7 @@ from source import PACKAGE, parsed
 
 import iirl_opt
 
-ORDER = """recheck errors checks files exact game follower observation certificate
+ORDER = """recheck errors checks files checkpoint exact game follower observation certificate
 solver occupancy rewards commitment verification learn bayesian plot formats library testing
 _hypothesis claims experiments cli __main__"""
 LAYERS = ORDER.split()
@@ -33,6 +33,8 @@ HOMES = {
     "stormpy": ("formats",),
     "quantecon": ("formats",),
     "narwhals": ("formats",),
+    "distributed": ("experiments",),
+    "pyarrow": ("formats", "experiments"),
 }
 HEAVY = (
     "cvxpy",
@@ -47,6 +49,8 @@ HEAVY = (
     "stormpy",
     "quantecon",
     "narwhals",
+    "distributed",
+    "pyarrow",
 )
 
 

@@ -1,0 +1,181 @@
+"""Checkpoints: finished pieces of work, kept as they are done, checked when they are read again.
+
+A checkpoint is a file of JSON lines: a *head* that says what is being computed and by which
+versions, a *record* for each finished piece, and a last line once all is done. Each line carries
+a digest of itself, so what was changed or damaged since is refused and never computed with. What
+was appended outlives the process; a line that was cut off half-way is dropped; one process at a
+time may write (`iirl_opt.files.Journal`). Unfinished work is never thrown away unasked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, NoReturn, Self
+
+from iirl_opt.errors import FileProblem
+from iirl_opt.files import Journal
+
+__all__ = ["Beginning", "Checkpoint", "dump"]
+
+FORMAT = 2
+
+Beginning = Literal["new", "resume", "restart"]
+
+
+def dump(value: object) -> str:
+    """Return JSON in one line, the same for equal values.
+
+    Raises
+    ------
+    ValueError
+        It holds NaN or an infinity.
+    """
+    return json.dumps(value, sort_keys=True, allow_nan=False)
+
+
+class Checkpoint:
+    """Finished work in a file, a record for each piece; a context manager, which closes it.
+
+    Parameters
+    ----------
+    about : what is being computed, JSON-able; a checkpoint of anything else is no beginning.
+    begin : ``"resume"`` takes the records that are there, if there are any; ``"restart"`` drops
+        them; ``"new"`` drops them if all was done, and refuses to otherwise.
+
+    Attributes
+    ----------
+    records : those that were there when it was opened.
+    complete : whether all was done when it was opened.
+
+    Raises
+    ------
+    FileProblem
+        Another process writes it; it is unfinished and to be begun anew; it is of something else
+        (names the fact), damaged before its last line (names the line), or too large.
+    OSError
+        It cannot be made or opened.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "work.jsonl")
+    ...     with Checkpoint(file, {"seed": 0}) as work:
+    ...         work.append({"piece": 1})
+    ...     with Checkpoint(file, {"seed": 0}, begin="resume") as work:
+    ...         print(work.records, work.complete)
+    [{'piece': 1}] False
+    """
+
+    path: Path
+    records: list[Any]
+    complete: bool
+
+    def __init__(
+        self, path: str | Path, about: Mapping[str, Any], *, begin: Beginning = "new"
+    ) -> None:
+        self.path = Path(path)
+        self._head = json.loads(dump({"format": FORMAT, **about}))
+        self._journal = Journal(path, resume=begin != "restart")
+        try:
+            kinds, contents = self._read(self._journal.lines)
+            self.complete = kinds[-1:] == ["end"]
+            if begin == "new" and kinds and not self.complete:
+                self._refuse_to_drop(len(kinds) - 1)
+            if begin == "resume" and kinds:
+                self._check(kinds, contents)
+                self._begun, self.records = True, contents[1 : len(kinds) - self.complete]
+            else:
+                self._begun, self.records, self.complete = False, [], False
+                self._journal.forget()
+        except BaseException:
+            self._journal.close()
+            raise
+        self._count = len(self.records)
+
+    def append(self, record: object) -> None:
+        """Keep a finished piece, JSON-able; when this returns, it outlives the process."""
+        self._begin()
+        self._write("record", record)
+        self._count += 1
+
+    def finish(self) -> None:
+        """Say that all is done: then it may be begun anew without being asked to drop it."""
+        if not self.complete:
+            self._begin()
+            self._write("end", self._count)
+            self.complete = True
+
+    def problem(self, index: int, what: str) -> FileProblem:
+        """Return the error that says what is wrong with a record, by its line."""
+        return FileProblem(self.path, what, line=index + 2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._journal.__exit__(kind, problem, trace)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._write("head", self._head)
+            self._begun = True
+
+    def _write(self, kind: str, content: object) -> None:
+        self._journal.append(dump({kind: content, "digest": _digest(kind, content)}))
+
+    def _read(self, lines: Sequence[bytes]) -> tuple[list[str], list[Any]]:
+        """Return the kind and the content of each line, all as they were written."""
+        kinds, contents = [], []
+        for number, line in enumerate(lines, start=1):
+            kind, content = self._parsed(number, line)
+            kinds.append(kind)
+            contents.append(content)
+        return kinds, contents
+
+    def _parsed(self, number: int, line: bytes) -> tuple[str, Any]:
+        try:
+            written = json.loads(line)
+            digest = written.pop("digest")
+            ((kind, content),) = written.items()
+            whole = digest == _digest(kind, content)
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            raise FileProblem(self.path, "holds no line of a checkpoint", line=number) from None
+        if not whole:
+            problem = "was changed since it was written; it cannot be resumed from"
+            raise FileProblem(self.path, problem, line=number)
+        return kind, content
+
+    def _check(self, kinds: Sequence[str], contents: Sequence[Any]) -> None:
+        """Refuse lines out of order, and a checkpoint of something else by what differs."""
+        expected = ["head", *["record"] * (len(kinds) - 1 - self.complete)]
+        for number, (kind, wanted) in enumerate(zip(kinds, expected, strict=False), start=1):
+            if kind != wanted:
+                raise FileProblem(self.path, f"is a {kind}; allowed a {wanted}", line=number)
+        if self.complete and contents[-1] != len(kinds) - 2:
+            problem = f"ends {contents[-1]!r} records, and has {len(kinds) - 2}"
+            raise FileProblem(self.path, problem, line=len(kinds))
+        written = contents[0]
+        for name in {**self._head, **written}:
+            was, now = written.get(name), self._head.get(name)
+            if was != now:
+                problem = f"was written with {name} {was!r}, now it is {now!r}; do not resume"
+                raise FileProblem(self.path, problem, line=1)
+
+    def _refuse_to_drop(self, count: int) -> NoReturn:
+        pieces = "1 record" if count == 1 else f"{count} records"
+        problem = f"is unfinished, with {pieces}; allowed to resume from it, or to restart without"
+        raise FileProblem(self.path, problem)
+
+
+def _digest(kind: str, content: object) -> str:
+    return sha256(dump({kind: content}).encode()).hexdigest()[:16]
