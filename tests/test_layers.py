@@ -13,9 +13,9 @@ from source import PACKAGE, parsed
 
 import iirl_opt
 
-ORDER = """recheck errors checks files checkpoint exact game follower observation certificate
-solver occupancy rewards commitment verification learn bayesian plot formats library testing
-_hypothesis claims experiments cli __main__"""
+ORDER = """recheck errors versions checks files checkpoint exact game follower observation
+certificate solver occupancy rewards commitment verification learn bayesian plot formats library
+testing _hypothesis claims experiments cli __main__"""
 LAYERS = ORDER.split()
 
 # Where alone a library may be imported.

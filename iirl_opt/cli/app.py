@@ -21,7 +21,7 @@ from iirl_opt.cli.model_files import export, schema, show
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
-from iirl_opt.experiments.versions import version_of
+from iirl_opt.versions import version_of
 
 __all__ = ["app", "main", "run"]
 

@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from iirl_opt.experiments.versions import versions
+from iirl_opt.versions import versions
 
 if TYPE_CHECKING:
     from iirl_opt.library import ModelProblem

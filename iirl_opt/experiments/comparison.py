@@ -12,8 +12,8 @@ from typing import Any, Unpack
 from iirl_opt.experiments.figure import document
 from iirl_opt.experiments.learning import compute, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Sweep, run_cells
-from iirl_opt.experiments.versions import versions
 from iirl_opt.library.learners import check_learner
+from iirl_opt.versions import versions
 
 __all__ = ["compare_cells", "compare_runs"]
 

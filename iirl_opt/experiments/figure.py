@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.sweep import Cell, CellResult, Computation, Sweep, run_cells
-from iirl_opt.experiments.versions import versions
+from iirl_opt.versions import versions
 
 __all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure"]
 

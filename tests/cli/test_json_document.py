@@ -12,8 +12,8 @@ from iirl_opt.cli.app import app, run
 from iirl_opt.cli.json_document import FORMAT, HEAD, head, text_of
 from iirl_opt.experiments import commitment
 from iirl_opt.experiments.sweep import Cell
-from iirl_opt.experiments.versions import PACKAGES, versions
 from iirl_opt.library import read_model
+from iirl_opt.versions import PACKAGES, versions
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROOF = GOLDEN / "verify" / "certificate.json"
