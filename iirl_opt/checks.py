@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.errors import InvalidArgument, InvalidValue
+from iirl_opt.spelling import allowed_names
 
 __all__ = [
     "FINITE",
@@ -308,11 +309,10 @@ def has(*methods: str, what: str) -> Rule:
 
 def one_of(*names: Any) -> Rule:
     """Return the rule of a choice from a list; by type too, so that 1 is no True."""
-    said = ", ".join(map(str, names))
 
     def rule(name: str, value: Any) -> Any:
         if not any(type(value) is type(known) and value == known for known in names):
-            raise refuse(name, value, said)
+            raise refuse(name, value, allowed_names(shown(value).strip("'"), names))
         return value
 
     return rule

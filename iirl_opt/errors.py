@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from iirl_opt.spelling import nearest
 
 if TYPE_CHECKING:
     from iirl_opt.solver import Solved
@@ -108,9 +109,8 @@ class UnknownLabel(IIRLError, KeyError):
     known: Sequence[object] = field(repr=False)
 
     def __str__(self) -> str:
-        written = {str(name): name for name in self.known}
-        near = get_close_matches(str(self.label), written, n=1)
-        hint = f"; did you mean {written[near[0]]!r}?" if near else ""
+        near = nearest(self.label, self.known)
+        hint = "" if near is None else f"; did you mean {near!r}?"
         some = ", ".join(repr(name) for name in self.known[:6])
         rest = f", … ({len(self.known)} in all)" if len(self.known) > 6 else ""
         return f"no {self.kind} is called {self.label!r}{hint} (known: {some or 'none'}{rest})"

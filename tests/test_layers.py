@@ -13,7 +13,7 @@ from source import PACKAGE, parsed
 
 import iirl_opt
 
-ORDER = """recheck errors versions checks files checkpoint exact game follower observation
+ORDER = """recheck spelling errors versions checks files checkpoint exact game follower observation
 certificate solver occupancy rewards commitment verification learn bayesian plot formats library
 testing _hypothesis claims experiments cli __main__"""
 LAYERS = ORDER.split()

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.sweep import Cell, CellResult, Computation, Sweep, run_cells
+from iirl_opt.spelling import allowed_names
 from iirl_opt.versions import versions
 
 __all__ = ["FIGURES", "Figure", "Statement", "document", "find_figure", "run_figure"]
@@ -72,7 +73,9 @@ class Figure:
             There is no such scale, or the seed is negative.
         """
         if scale not in self.scales:
-            raise InvalidArgument("scale", f"is {scale!r}", " or ".join(self.scales), scale)
+            raise InvalidArgument(
+                "scale", f"is {scale!r}", allowed_names(scale, self.scales), scale
+            )
         if seed < 0:
             raise InvalidArgument("seed", f"is {seed}", "a whole number ≥ 0", seed)
         return self.scales[scale](seed)
@@ -88,8 +91,7 @@ def find_figure(number: int | str) -> Figure:
     """
     wanted = int(number) if str(number).isdecimal() else number
     if wanted not in FIGURES:
-        known = ", ".join(map(str, FIGURES))
-        raise InvalidArgument("figure", f"is {number}", known, number)
+        raise InvalidArgument("figure", f"is {number}", allowed_names(number, FIGURES), number)
     module, name = FIGURES[wanted]
     figure: Figure = getattr(import_module(f"iirl_opt.experiments.{module}"), name)
     return figure

@@ -23,6 +23,7 @@ from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import GZIP, UTF_16, first_bytes
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.spelling import allowed_names
 
 __all__ = [
     "KINDS",
@@ -359,8 +360,8 @@ def named_kind(name: str) -> FileKind:
     for kind in KINDS:
         if kind.name == name:
             return kind
-    known = ", ".join(kind.name for kind in KINDS if kind.writer or kind.elsewhere[1])
-    raise InvalidArgument("kind", f"is {name!r}", known, name)
+    known = [kind.name for kind in KINDS if kind.writer or kind.elsewhere[1]]
+    raise InvalidArgument("kind", f"is {name!r}", allowed_names(name, known), name)
 
 
 def kind_of(path: str | Path) -> FileKind:

@@ -36,6 +36,7 @@ from iirl_opt.game.grid_text import (
 )
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.moves import following_layers, neighbours_of, prize_layers, row_weights
+from iirl_opt.spelling import allowed_names
 
 __all__ = ["GridGame", "grid_game"]
 
@@ -216,7 +217,8 @@ def grid_game(
     """
     rules = get_args(PrizeRule)
     if prize_rule not in rules:
-        raise InvalidArgument("prize_rule", f"is {prize_rule!r}", f"one of {rules}", prize_rule)
+        allowed = f"one of {allowed_names(prize_rule, rules)}"
+        raise InvalidArgument("prize_rule", f"is {prize_rule!r}", allowed, prize_rule)
     worth = read_prizes(prizes or {})
     lines = read_text(text, worth)
     picture = characters(lines)

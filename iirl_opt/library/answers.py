@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from iirl_opt.checks import MAPPING, PATH, checked, each, is_a
 from iirl_opt.errors import FileProblem
 from iirl_opt.library.schema import ExpectTable
+from iirl_opt.spelling import allowed_names
 
 if TYPE_CHECKING:
     from iirl_opt.solver import Solved
@@ -120,8 +121,8 @@ def _about(value: float, tolerance: float) -> str:
 
 
 def _unknown(name: str, quantities: Mapping[str, float], path: Path, key: str) -> FileProblem:
-    known = ", ".join(quantities)
-    problem = f"{name!r} is no quantity of this question (known: {known})"
+    known = allowed_names(name, quantities)
+    problem = f"{name!r} is no quantity of this question; allowed {known}"
     return FileProblem(path, problem, key=key)
 
 

@@ -12,7 +12,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
@@ -38,6 +37,7 @@ from iirl_opt.library.schema import (
     Table,
     TrajectoryTable,
 )
+from iirl_opt.spelling import allowed_names, nearest
 
 __all__ = [
     "VERSION",
@@ -246,13 +246,17 @@ def _wrong_table(
     missing = re.search(r"missing required field `(.+)`", text)
     if unknown:
         known = _known_keys(kind, key, tables)
-        near = get_close_matches(unknown[1], known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
-        text = f"unknown key{hint if known else ''}"
+        near = nearest(unknown[1], known)
+        hint = (
+            f"allowed {allowed_names(unknown[1], known)}"
+            if near is None
+            else f"did you mean {near!r}?"
+        )
+        text = f"unknown key; {hint}" if known else "unknown key"
     elif missing:
         text = "is missing"
     elif text.startswith(("Invalid enum value", "Invalid value")):
-        text += _allowed(kind, key, tables)
+        text += _allowed(kind, key, tables, text)
     name = (unknown or missing or [None, ""])[1]
     return FileProblem(path, text, key=".".join(part for part in (key, name) if part) or None)
 
@@ -263,8 +267,8 @@ def _known_keys(kind: type[Document], key: str, tables: Any) -> list[str]:
     return [f.encode_name for f in msgspec.structs.fields(kinds[0])] if len(kinds) == 1 else []
 
 
-def _allowed(kind: type[Document], key: str, tables: Any) -> str:
-    """Return the values that a key may have, in words, where they are few."""
+def _allowed(kind: type[Document], key: str, tables: Any, said: str) -> str:
+    """Return the values that a key may have, in words, where they are few; `said` has its own."""
     place, _, name = key.rpartition(".")
     known: list[Any] = []
     for table in _kinds_at(kind, place, tables):
@@ -274,7 +278,8 @@ def _allowed(kind: type[Document], key: str, tables: Any) -> str:
             continue
         hints = [f.type for f in msgspec.structs.fields(table) if f.encode_name == name]
         known += [one for hint in hints for one in _literals(hint)]
-    return f"; allowed {', '.join(map(repr, known))}" if known else ""
+    own = re.search("'(.*)'", said)
+    return f"; allowed {allowed_names(own and own[1], map(repr, known))}" if known else ""
 
 
 def _kinds_at(kind: type[Document], key: str, tables: Any) -> list[type[Struct]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from iirl_opt.checks import FLAG, SEED, TEXT, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.spelling import allowed_names
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -96,7 +97,7 @@ def check_learner(name: str) -> str:
     'active-fixed'
     """
     if name.removesuffix(FIXED) not in LEARNERS:
-        known = ", ".join(LEARNERS)
+        known = allowed_names(name.removesuffix(FIXED), LEARNERS)
         raise InvalidArgument(
             "learner", f"is {name!r}", f"{known}, each also with {FIXED} behind it", name
         )

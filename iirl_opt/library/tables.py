@@ -36,6 +36,7 @@ from iirl_opt.library.schema import (
     TransitionTable,
 )
 from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.spelling import allowed_names
 from iirl_opt.verification.environment import Environment
 
 __all__ = [
@@ -305,7 +306,8 @@ def row_table(game: TwoAgentMDP, row: UserRow, key: str) -> ConstraintTable:
     for name, known in allowed.items():
         if getattr(row, name) not in known:
             found = getattr(row, name)
-            raise InvalidArgument(f"{key}.{name}", f"is {found!r}", " or ".join(known), found)
+            said = allowed_names(found, known)
+            raise InvalidArgument(f"{key}.{name}", f"is {found!r}", said, found)
     if np.isnan(row.low) or np.isnan(row.high):
         bounds = (row.low, row.high)
         raise InvalidArgument(key, f"{row.name!r} has the bounds {bounds}", "numbers", bounds)

@@ -72,6 +72,7 @@ from iirl_opt.rewards.trajectories import Watched
 from iirl_opt.solver import HiGHS, Solver
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import EXPRESSION
+from iirl_opt.spelling import allowed_names
 
 __all__ = ["FeasibleRewards"]
 
@@ -298,7 +299,7 @@ class FeasibleRewards(Episodes, RewardSet):
     ) -> CutSearch | None:
         """Return the set within a domain as a program by cuts, where possible and wanted."""
         if method not in get_args(Method):
-            allowed = ", ".join(get_args(Method))
+            allowed = allowed_names(method, get_args(Method))
             raise InvalidArgument("method", f"is {method!r}", allowed, method)
         chosen = HiGHS() if solver is None else solver
         possible = isinstance(chosen, HiGHS) and chosen.method in ("choose", "simplex")

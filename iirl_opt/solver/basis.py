@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.solver.parts import Interval
 from iirl_opt.solver.program import Program
+from iirl_opt.spelling import allowed_names
 
 __all__ = ["SimplexBasis"]
 
@@ -62,7 +63,7 @@ class SimplexBasis:
                 problem = f"names {name!r}, a variable and a constraint"
                 raise InvalidArgument("basis", problem, "different names of the two", name)
             if name not in columns and name not in rows:
-                known = ", ".join([*columns, *rows])
+                known = allowed_names(name, [*columns, *rows])
                 raise InvalidArgument("basis", f"names {name!r}", f"one of {known}", name)
             part = found.columns[columns[name]] if name in columns else found.rows[rows[name]]
             part[:] = _mask(name, mask, part.shape)

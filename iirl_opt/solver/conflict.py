@@ -37,6 +37,7 @@ from iirl_opt.solver.records import HIGHS, ConflictingRow, HiGHS, Status
 from iirl_opt.solver.rules import PROGRAM
 from iirl_opt.solver.settle import PLAIN, Settlement, Unit, settle
 from iirl_opt.solver.source import check_linear
+from iirl_opt.spelling import allowed_names
 
 __all__ = ["STRUCTURAL", "Conflict", "explain"]
 
@@ -213,7 +214,7 @@ class _DeletionFilter:
         if background is not None:
             for label in granted:
                 if not any(_is_called(own, label) for own in self.constraints):
-                    known = ", ".join(self.constraints)
+                    known = allowed_names(label, self.constraints)
                     raise InvalidArgument("background", f"names {label!r}", f"of {known}", label)
         self.own = np.zeros(self.program.shape[0], dtype=bool)
         for block in self.layout.rows:

@@ -329,7 +329,7 @@ def test_an_interrupted_figure_says_how_to_go_on(
     ("arguments", "message"),
     [
         (["figure", "2"], "figure is 2; allowed 1, 3, 4, 6, 7"),
-        (["figure", "6", "--scale", "huge"], "allowed small or paper"),
+        (["figure", "6", "--scale", "huge"], "allowed small, paper"),
         (["figure", "6", "--jobs", "0"], "jobs"),
         (["figure", "6", "--json", "--resume"], "--out DIR"),
     ],

@@ -35,7 +35,7 @@ def test_every_figure_is_where_it_is_said_to_be(number: int | str) -> None:
 def test_an_unknown_figure_scale_or_seed_is_refused_with_what_there_is() -> None:
     with pytest.raises(InvalidArgument, match=r"figure is 2; allowed .*6, 7"):
         find_figure(2)
-    with pytest.raises(InvalidArgument, match="scale is 'huge'; allowed tiny or other"):
+    with pytest.raises(InvalidArgument, match="scale is 'huge'; allowed tiny, other"):
         FIGURE.cells("huge", 0)
     with pytest.raises(InvalidArgument, match="seed is -1"):
         FIGURE.cells("tiny", -1)
