@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from iirl_opt.checks import PATH, SEED, checked, each, is_a, whole
 from iirl_opt.claims.claim import Claim, Instances, Outcome, describe
 from iirl_opt.errors import FileProblem, MissingExtra
+from iirl_opt.library.misplaced import PYTHON, find_file
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -127,8 +128,7 @@ def read_claims(path: str | Path) -> tuple[Claim, ...]:
     """
     file = Path(path)
     _need_hypothesis()
-    if not file.is_file():
-        raise FileProblem(file, "no such file")
+    find_file(file, PYTHON)
     try:
         names = runpy.run_path(str(file))
     except SyntaxError as problem:

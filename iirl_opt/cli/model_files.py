@@ -29,13 +29,17 @@ __all__ = ["export", "schema", "show"]
 
 @asking
 def show(
-    file: File,
+    file: Annotated[
+        str | None, typer.Argument(help="As of `solve`; without one, all shipped models are shown.")
+    ] = None,
     seed: GameSeed = None,
     asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Show what a file holds: sizes, sparsity, influence, and a picture of a grid."""
+    """Show what a file holds: sizes, influence, a picture of a grid; or list all shipped models."""
+    if file is None:
+        return _show_all(Printer(as_json, out))
     from iirl_opt import library
 
     problem = library.read_model(file, game_seed=seed, **asked)
@@ -48,6 +52,20 @@ def show(
         printer.say(f"  {name:<12} {value}")
     if problem.grid is not None:
         printer.say(f"\n{problem.grid.render()}")
+    printer.keep(document)
+    return ANSWERED
+
+
+def _show_all(printer: Printer) -> int:
+    """Show name, family and title of every shipped model."""
+    from iirl_opt.library.shipped import shipped_titles
+
+    models = shipped_titles()
+    document = {**head("show"), "models": models}
+    printer.give(document)
+    name, family = (max(len(model[key]) for model in models) for key in ("name", "family"))
+    for model in models:
+        printer.say(f"{model['name']:<{name}}  {model['family']:<{family}}  {model['title']}")
     printer.keep(document)
     return ANSWERED
 

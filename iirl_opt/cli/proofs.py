@@ -93,8 +93,9 @@ def recheck(
     the answer of a model file.
     """
     from iirl_opt.certificate import read_certificate
+    from iirl_opt.library.misplaced import CERTIFICATE, find_file
 
-    certificate = read_certificate(file)
+    certificate = read_certificate(find_file(file, CERTIFICATE))
     outcome = certificate.check()
     differences: tuple[str, ...] = ()
     if own is not None:

@@ -254,7 +254,8 @@ def _wrong_table(
         )
         text = f"unknown key; {hint}" if known else "unknown key"
     elif missing:
-        text = "is missing"
+        asks = ": what is asked of the game, as iirl_opt.make_question makes it"
+        text = "is missing" + (asks if not key and missing[1] == "question" else "")
     elif text.startswith(("Invalid enum value", "Invalid value")):
         text += _allowed(kind, key, tables, text)
     name = (unknown or missing or [None, ""])[1]

@@ -12,6 +12,7 @@ What a question cannot do it refuses, so a family overrides what it can.
 
 from __future__ import annotations
 
+import shlex
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -63,7 +64,7 @@ class Question(Table, tag_field="family", tag="question"):
 
     def learn(self, problem: ModelProblem, **_: Any) -> Run:
         """Return the run that answers the question, before its first step."""
-        _refuse_to(problem, "question.family", "is not learning")
+        _refuse_to(problem, "question.family", f"is not learning, but {self.family()}")
 
     def claimed_reward(self, problem: ModelProblem) -> Any:
         """Return the reward that a certificate of this file speaks of, or None."""
@@ -124,4 +125,7 @@ class RunQuestion(Question):
 
 
 def _refuse_to(problem: ModelProblem, key: str, what: str) -> NoReturn:
-    raise FileProblem(problem.path, what, key=key)
+    """Say what the question of a file is not, and which command answers it."""
+    command = "learn" if isinstance(problem.question, RunQuestion) else "solve"
+    fitting = f"iirl-opt {command} {shlex.quote(str(problem.path))}"
+    raise FileProblem(problem.path, f"{what}: {fitting} answers it", key=key)

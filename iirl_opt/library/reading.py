@@ -17,6 +17,7 @@ from iirl_opt.library.entries import read_policy, read_reward
 from iirl_opt.library.families import catalogue
 from iirl_opt.library.followers import read_follower, unknown_number
 from iirl_opt.library.games import Reading, read_game, read_imported
+from iirl_opt.library.misplaced import MODEL, refuse_misplaced
 from iirl_opt.library.observations import read_observation, read_trajectory
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import Question
@@ -73,6 +74,7 @@ def read_model(
     TwoAgentMDP(3 states, 2×2 actions, discount=0.5, 20 transitions, rational)
     """
     path = find_model(name)
+    refuse_misplaced(path, MODEL)
     values = {each: str(value) for each, value in (constants or {}).items()}
     leads = () if leader is None else tuple(leader)
     asked = Reading(discount, values, reward, normalise, leads, absorbing)

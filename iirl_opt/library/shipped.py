@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
+from itertools import islice
 from pathlib import Path
 
 import iirl_opt
 from iirl_opt.checks import PATH, checked
 from iirl_opt.errors import FileProblem
+from iirl_opt.spelling import nearest
 
-__all__ = ["find_model", "shipped_models"]
+__all__ = ["find_model", "nearest_file", "shipped_by_name", "shipped_models", "shipped_titles"]
+
+_MANY = 10_000  # names of a folder among which the nearest is looked for
 
 
 def shipped_models() -> Path:
@@ -18,6 +23,23 @@ def shipped_models() -> Path:
     return checkout if (checkout / "README.md").is_file() else package / "models"
 
 
+def shipped_by_name() -> dict[str, Path]:
+    """Return the shipped model files by their names, in alphabetical order."""
+    found = {file.stem: file for file in shipped_models().glob("**/*.toml")}
+    return dict(sorted(found.items()))
+
+
+def shipped_titles() -> list[dict[str, str]]:
+    """Return name, family and title of each shipped model."""
+    listed = []
+    for name, path in shipped_by_name().items():
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        listed.append(
+            {"name": name, "family": tables["question"]["family"], "title": tables["title"]}
+        )
+    return listed
+
+
 @checked(name=PATH)
 def find_model(name: str | Path) -> Path:
     """Return the path of a model file: a path as it is, a bare name from the shipped ones.
@@ -25,23 +47,47 @@ def find_model(name: str | Path) -> Path:
     Raises
     ------
     FileProblem
-        There is no such file.
+        There is no such file: says which has the nearest name.
     """
     path = Path(name)
     if path.is_file():
         return path
-    if path.name == str(name) and not path.suffix:
-        folder = shipped_models()
-        matches = sorted(folder.glob(f"**/{path.name}.toml"))
-        if matches:
-            return matches[0]
-        known = ", ".join(sorted(file.stem for file in folder.glob("**/*.toml")))
-        raise FileProblem(path, f"is neither a file nor a shipped model (shipped: {known})")
-    raise FileProblem(path, _what_it_is(path))
-
-
-def _what_it_is(path: Path) -> str:
-    """Say why there is no file to read at a path."""
+    bare = path.name == str(name)
+    if bare and not path.suffix and (model := shipped_by_name().get(path.name)):
+        return model
     if path.is_dir():
-        return "is a folder"
-    return "is no ordinary file" if path.exists() else "no such file"
+        raise FileProblem(path, "is a folder: give a file of it; iirl-opt check takes folders")
+    if path.exists():
+        raise FileProblem(path, "is no ordinary file")
+    said = "neither a file nor a shipped model" if bare and not path.suffix else "no such file"
+    more = " (iirl-opt show lists all models)" if bare else ""
+    raise FileProblem(path, f"{said}{nearest_file(path, models=bare)}{more}")
+
+
+def nearest_file(path: Path, *, models: bool = False) -> str:
+    """Say which file, or shipped model, has the name nearest to one that is not there."""
+    there: dict[str, str] = {}  # what to write, by the name that is compared
+    folder = path.parent
+    if not folder.is_dir():
+        up = next(above for above in folder.parents if above.is_dir())
+        lost = folder.relative_to(up).parts[0]
+        inside = nearest(lost, (entry for entry in _entries(up) if (up / entry).is_dir()))
+        hint = "" if inside is None else f"; the nearest is {up / inside}"
+        return f": there is no folder {up / lost}{hint}"
+    if models:
+        for name in shipped_by_name():
+            there |= {name: name, f"{name}.toml": name}
+    there |= {name: str(folder / name) for name in _entries(folder)}
+    near = nearest(path.name, there)
+    if near is None:
+        near = nearest(path.name, stems := {Path(name).stem: there[name] for name in there})
+        there |= stems
+    return "" if near is None else f"; the nearest is {there[near]}"
+
+
+def _entries(folder: Path) -> list[str]:
+    """Return some names that are in a folder: all, unless there are very many."""
+    try:
+        return sorted(entry.name for entry in islice(folder.iterdir(), _MANY))
+    except OSError:
+        return []

@@ -68,7 +68,7 @@ def test_a_failed_expectation_leaves_with_one_and_says_what_was_found(tmp_path: 
     ("arguments", "message"),
     [
         (["learn", "absent.toml"], "absent.toml: no such file"),
-        (["learn", "absent"], "shipped: "),
+        (["learn", "absent"], "iirl-opt show lists all"),
         (["learn", "broken.toml"], "broken.toml:1:"),
         (["show", "maze-maker", "--discount", "1"], "discount is 1"),
         (["show", "maze-maker", "--discount", "x"], "discount is 'x'"),
