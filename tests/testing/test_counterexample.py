@@ -1,14 +1,14 @@
 """What a failing property test leaves behind: its smallest counterexample, and nothing else."""
 
-import os
 import re
-import subprocess
-import sys
 import textwrap
+from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from depth import under
 from hypothesis import assume, example, given, settings, strategies as st
 
 import iirl_opt as iirl
@@ -123,23 +123,19 @@ def test_what_makes_no_problem_is_named_before_the_block_runs(given_, error) -> 
 PAGE = Path(__file__).parents[2] / "docs" / "property_tests.rst"
 
 
-@pytest.mark.process
+theirs = under(settings.get_profile("iirl_opt"))
+
+
+@pytest.mark.usefixtures("theirs")
 def test_a_strangers_false_lemma_ends_with_a_model_file(tmp_path: Path, capsys) -> None:
-    """The one of the page, as a stranger would copy it."""
+    """The one of the page, as a stranger would copy it, under the profile that is ours for him."""
     blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", PAGE.read_text("utf-8"))
     (lemma,) = [textwrap.dedent(block) for block in blocks if "save_counterexample" in block]
-    profile = "import iirl_opt.testing, hypothesis\nhypothesis.settings.load_profile('iirl_opt')"
-    (tmp_path / "test_lemma.py").write_text(f"{profile}\n{lemma}", "utf-8")
-    flags = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=native"]
-    theirs = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *flags],
-        cwd=tmp_path,
-        env=theirs,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 1, ran.stdout
-    assert "counterexample: iirl-opt solve found/minus.toml" in ran.stdout
+    written: dict[str, Any] = {}
+    exec(lemma, written)
+    (test,) = [value for name, value in written.items() if name.startswith("test_")]
+    with chdir(tmp_path), pytest.raises(AssertionError) as failure:
+        test()
+    assert failure.value.__notes__[0] == "counterexample: iirl-opt solve found/minus.toml"
     assert run(["solve", str(tmp_path / "found" / "minus.toml")]) == 1
     assert "NOT MET contains = 0.0 (expected 1 ± 0)" in capsys.readouterr().out
