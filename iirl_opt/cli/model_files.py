@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iirl_opt.cli.completion import complete_model
 from iirl_opt.cli.exit_codes import ANSWERED
 from iirl_opt.cli.json_document import head, text_of
 from iirl_opt.cli.options import (
@@ -30,7 +31,11 @@ __all__ = ["export", "schema", "show"]
 @asking
 def show(
     file: Annotated[
-        str | None, typer.Argument(help="As of `solve`; without one, all shipped models are shown.")
+        str | None,
+        typer.Argument(
+            help="As of `solve`; without one, all shipped models are shown.",
+            autocompletion=complete_model,
+        ),
     ] = None,
     seed: GameSeed = None,
     asked: Asked = NOTHING,

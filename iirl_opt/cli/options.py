@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from iirl_opt.cli.completion import complete_learner, complete_model
 from iirl_opt.errors import MissingExtra
 
 __all__ = [
@@ -40,7 +41,8 @@ File = Annotated[
     str,
     typer.Argument(
         help="A model file, a game in a file of another kind (.npz, .dpomdp, .drn, .csv, ...), or "
-        "the name of a shipped model."
+        "the name of a shipped model.",
+        autocompletion=complete_model,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
@@ -86,7 +88,11 @@ Picture = Annotated[
 ]
 LearnerName = Annotated[
     str | None,
-    typer.Option("--learner", help="algorithm-1, active, ... in place of the file's own."),
+    typer.Option(
+        "--learner",
+        help="algorithm-1, active, ... in place of the file's own.",
+        autocompletion=complete_learner,
+    ),
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from iirl_opt.cli.completion import complete_certificate
 from iirl_opt.cli.exit_codes import ANSWERED, NO_ANSWER, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
@@ -75,7 +76,12 @@ def verify(
 
 @asking
 def recheck(
-    file: Annotated[Path, typer.Argument(help="A certificate, as `verify --out` writes it.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A certificate, as `verify --out` writes it.", autocompletion=complete_certificate
+        ),
+    ],
     own: Annotated[
         str | None,
         typer.Option(

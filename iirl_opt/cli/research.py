@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iirl_opt.cli.completion import (
+    complete_claims,
+    complete_figure,
+    complete_learners,
+    complete_scale,
+)
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
@@ -32,7 +38,10 @@ __all__ = ["claims", "compare", "figure"]
 
 def claims(
     file: Annotated[
-        str | None, typer.Argument(help="A Python file with a list `claims` of your own.")
+        str | None,
+        typer.Argument(
+            help="A Python file with a list `claims` of your own.", autocompletion=complete_claims
+        ),
     ] = None,
     examples: Annotated[int, typer.Option(min=1, help="Instances to draw for each.")] = 25,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
@@ -114,8 +123,16 @@ def _lines_of_claim(claim: Claim, result: Result, shown: str, width: int) -> lis
 
 
 def figure(
-    number: Annotated[str, typer.Argument(help="Its number in the paper, or proposition-1.")],
-    scale: Annotated[str, typer.Option(help="small, or the paper's own size: paper.")] = "small",
+    number: Annotated[
+        str,
+        typer.Argument(
+            help="Its number in the paper, or proposition-1.", autocompletion=complete_figure
+        ),
+    ],
+    scale: Annotated[
+        str,
+        typer.Option(help="small, or the paper's own size: paper.", autocompletion=complete_scale),
+    ] = "small",
     jobs: Jobs = 1,
     resume: Resume = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the games and runs.")] = 0,
@@ -149,7 +166,10 @@ def compare(
     file: File,
     learners: Annotated[
         str,
-        typer.Option(help="Names with commas between; -fixed behind one fixes its environment."),
+        typer.Option(
+            help="Names with commas between; -fixed behind one fixes its environment.",
+            autocompletion=complete_learners,
+        ),
     ] = "algorithm-1,active,max-margin-fixed",
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of each run.")] = 30,
     runs: Annotated[int, typer.Option(min=1, help="Runs, each with its first commitment.")] = 5,

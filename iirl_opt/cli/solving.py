@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from iirl_opt.cli.completion import complete_model
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
@@ -68,7 +69,10 @@ def solve(
 @asking
 def check(
     paths: Annotated[
-        list[str], typer.Argument(help="Model files, folders of them, names, or games.")
+        list[str],
+        typer.Argument(
+            help="Model files, folders of them, names, or games.", autocompletion=complete_model
+        ),
     ],
     seed: Seed = None,
     asked: Asked = NOTHING,

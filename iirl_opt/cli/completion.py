@@ -1,0 +1,103 @@
+"""What a shell completes: models, files, learners, figures and scales.
+
+``iirl-opt --install-completion`` installs it, of bash, zsh, fish or PowerShell. Nothing is solved
+or read for it, and whatever goes wrong there is nothing to complete: no shell shows a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+
+__all__ = [
+    "FIGURES",
+    "SCALES",
+    "complete_certificate",
+    "complete_claims",
+    "complete_figure",
+    "complete_learner",
+    "complete_learners",
+    "complete_model",
+    "complete_scale",
+]
+
+# Those of `iirl_opt.experiments.figure`, which takes longer to import than a shell may wait.
+FIGURES, SCALES = ("1", "3", "4", "6", "7", "proposition-1"), ("small", "paper")
+
+Completion = Callable[[str], list[str]]
+
+
+def _quiet(names: Callable[[str], Iterable[str]]) -> Completion:
+    """Return the completion of a word from the names that there are."""
+
+    @wraps(names)
+    def complete(incomplete: str) -> list[str]:
+        try:
+            return [name for name in names(incomplete) if name.startswith(incomplete)]
+        except Exception:  # the user is in the midst of a line
+            return []
+
+    return complete
+
+
+@_quiet
+def complete_model(incomplete: str) -> Iterable[str]:
+    """Yield shipped models, and files of kinds that are read."""
+    if "/" not in incomplete:
+        from iirl_opt.library.shipped import shipped_by_name
+
+        yield from shipped_by_name()
+    from iirl_opt.formats.kinds import KINDS
+
+    yield from _paths(incomplete, tuple(end for kind in KINDS for end in kind.suffixes))
+
+
+@_quiet
+def complete_certificate(incomplete: str) -> Iterable[str]:
+    """Yield files that may be certificates."""
+    return _paths(incomplete, (".json",))
+
+
+@_quiet
+def complete_claims(incomplete: str) -> Iterable[str]:
+    """Yield Python files."""
+    return _paths(incomplete, (".py",))
+
+
+@_quiet
+def complete_learner(incomplete: str) -> Iterable[str]:
+    """Yield learners; each with ``-fixed`` behind it once the name itself is written."""
+    from iirl_opt.library.learners import FIXED, LEARNERS
+
+    yield from LEARNERS
+    yield from (name + FIXED for name in LEARNERS if incomplete.startswith(name))
+
+
+@_quiet
+def complete_learners(incomplete: str) -> Iterable[str]:
+    """Yield a list of learners with commas between, whose last one is completed."""
+    before, comma, last = incomplete.rpartition(",")
+    return (f"{before}{comma}{name}" for name in complete_learner(last))
+
+
+@_quiet
+def complete_figure(incomplete: str) -> Iterable[str]:
+    """Yield the figures of the paper."""
+    return FIGURES
+
+
+@_quiet
+def complete_scale(incomplete: str) -> Iterable[str]:
+    """Yield the scales of all figures."""
+    return SCALES
+
+
+def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterable[str]:
+    """Yield folders, and files with some suffixes, whose path so begins."""
+    before = incomplete[: incomplete.rfind("/") + 1]
+    for entry in sorted(Path(before or ".").iterdir()):
+        if entry.is_dir():
+            yield f"{before}{entry.name}/"
+        elif entry.name.lower().endswith(suffixes):
+            yield f"{before}{entry.name}"
