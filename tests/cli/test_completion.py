@@ -12,17 +12,23 @@ from iirl_opt.experiments.figure import FIGURES, find_figure
 
 BASH = """
 COMP_WORDS=({line}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
-source <({python} -m iirl_opt --show-completion bash)
-_iirl_opt_completion "{python} -m iirl_opt"
+source <(./iirl-opt --show-completion bash)
+_iirl_opt_completion ./iirl-opt
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
 def offered(line, folder):
-    """Return what a bash offers behind a line."""
-    script = BASH.format(line=line, python=sys.executable)
+    """Return what a bash offers behind a line; the command is a script, as it is installed."""
+    command = folder / "iirl-opt"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m iirl_opt "$@"\n')
+    command.chmod(0o755)
     done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True
+        ["bash", "-c", BASH.format(line=line)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stderr == ""
     return done.stdout.split()
