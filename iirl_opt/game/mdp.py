@@ -216,14 +216,10 @@ class TwoAgentMDP(FiniteModel):
         """
         n_states, n_a, n_b = self.shape
         pi1 = self.check_leader_policy(pi1)
-        s, a = np.nonzero(pi1)
-        rows = (s[:, None] * n_b + np.arange(n_b)).ravel()
-        columns = ((s * n_a + a)[:, None] * n_b + np.arange(n_b)).ravel()
-        weights = sp.csr_array(
-            (np.repeat(pi1[s, a], n_b), (rows, columns)),
-            shape=(n_states * n_b, n_states * n_a * n_b),
-        )
-        shape, matrix = (n_states, n_b), weights @ self.matrix
+        s, b, a = np.nonzero(np.broadcast_to(pi1[:, None], (n_states, n_b, n_a)))
+        spans = np.repeat(np.count_nonzero(pi1, axis=1), n_b)
+        matrix = _mixture(self.matrix, pi1[s, a], (s * n_a + a) * n_b + b, spans)
+        shape = (n_states, n_b)
         return _trusted(matrix, self, shape, self.follower_actions, pi1)
 
     def joint_mdp(self) -> MDP:
@@ -267,12 +263,15 @@ MODEL: Rule = is_a(TwoAgentMDP, MDP, error=InvalidGame)
 
 def _mixed_rows(matrix: Matrix, weights: Array) -> Matrix:
     """Return the (S, S) mixture of each state's rows with weights of shape (S, n)."""
-    n_states, n_choices = weights.shape
     s, k = np.nonzero(weights)
-    mixer = sp.csr_array(
-        (weights[s, k], (s, s * n_choices + k)), shape=(n_states, n_states * n_choices)
-    )
-    return mixer @ matrix
+    spans = np.count_nonzero(weights, axis=1)
+    return _mixture(matrix, weights[s, k], s * weights.shape[1] + k, spans)
+
+
+def _mixture(matrix: Matrix, weights: Array, rows: NDArray[np.int64], spans: Any) -> Matrix:
+    """Return sums of weighted rows of a matrix: the first ``spans[0]`` of them, the next, …"""
+    starts = np.concatenate([[0], spans.cumsum()])
+    return sp.csr_array((weights, rows, starts), (spans.size, matrix.shape[0])) @ matrix
 
 
 def _trusted(
