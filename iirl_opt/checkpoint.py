@@ -5,6 +5,9 @@ versions, a *record* for each finished piece, and a last line once all is done. 
 a digest of itself, so what was changed or damaged since is refused and never computed with. What
 was appended outlives the process; a line that was cut off half-way is dropped; one process at a
 time may write (`iirl_opt.files.Journal`). Unfinished work is never thrown away unasked.
+
+Checkpoints of format 1, of before, have no digests: they are gone on from as they are, and what is
+appended to them has one.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class Checkpoint:
     Attributes
     ----------
     records : those that were there when it was opened.
-    complete : whether all was done when it was opened.
+    complete : whether all was done when it was opened, and nothing was appended since.
 
     Raises
     ------
@@ -99,6 +102,9 @@ class Checkpoint:
 
     def append(self, record: object) -> None:
         """Keep a finished piece, JSON-able; when this returns, it outlives the process."""
+        if self.complete:  # it goes on after all: its end comes later
+            self._journal.drop_last()
+            self.complete = False
         self._begin()
         self._write("record", record)
         self._count += 1
@@ -136,15 +142,20 @@ class Checkpoint:
     def _read(self, lines: Sequence[bytes]) -> tuple[list[str], list[Any]]:
         """Return the kind and the content of each line, all as they were written."""
         kinds, contents = [], []
+        old = bool(lines) and _is_old(lines[0])
         for number, line in enumerate(lines, start=1):
-            kind, content = self._parsed(number, line)
+            kind, content = self._parsed(number, line, old)
             kinds.append(kind)
             contents.append(content)
         return kinds, contents
 
-    def _parsed(self, number: int, line: bytes) -> tuple[str, Any]:
+    def _parsed(self, number: int, line: bytes, old: bool) -> tuple[str, Any]:
         try:
             written = json.loads(line)
+            if old and isinstance(written, dict) and "digest" not in written:
+                return (
+                    ("head", {**written, "format": FORMAT}) if number == 1 else ("record", written)
+                )
             digest = written.pop("digest")
             ((kind, content),) = written.items()
             whole = digest == _digest(kind, content)
@@ -175,6 +186,15 @@ class Checkpoint:
         pieces = "1 record" if count == 1 else f"{count} records"
         problem = f"is unfinished, with {pieces}; allowed to resume from it, or to restart without"
         raise FileProblem(self.path, problem)
+
+
+def _is_old(line: bytes) -> bool:
+    """Return whether a first line is the head of a checkpoint whose lines have no digests."""
+    try:
+        head = json.loads(line)
+    except (RecursionError, ValueError):
+        return False
+    return isinstance(head, dict) and head.get("format") == 1 and "digest" not in head
 
 
 def _digest(kind: str, content: object) -> str:

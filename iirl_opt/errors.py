@@ -40,6 +40,7 @@ __all__ = [
     "SolverProblem",
     "Unbounded",
     "UnknownLabel",
+    "WorkersLost",
 ]
 
 
@@ -261,3 +262,24 @@ class MissingExtra(IIRLError, ImportError):
 
     def __str__(self) -> str:
         return f"{self.feature} needs an extra: pip install 'iirl-opt[{self.extra}]'"
+
+
+@dataclass(eq=False)
+class WorkersLost(IIRLError):
+    """The processes or machines of a sweep failed; what was finished is in its checkpoint.
+
+    Attributes
+    ----------
+    lost : the cells that they had and did not finish.
+    left : how many cells are unfinished, those among them.
+    reason : what became of them.
+    """
+
+    lost: Sequence[str]
+    left: int
+    reason: str
+
+    def __str__(self) -> str:
+        some = "; ".join(self.lost[:4]) + ("; …" if len(self.lost) > 4 else "")
+        had = f", among them {some}" if some else ""
+        return f"{self.reason}: {self.left} of the cells are unfinished{had}"

@@ -260,6 +260,10 @@ class Journal:
         """Begin anew after all: the lines that are there go with the next that is appended."""
         self._kept, self._clean, self.lines = 0, False, []
 
+    def drop_last(self) -> None:
+        """Let the last of the lines that are there go with the next that is appended."""
+        self._kept -= len(self.lines.pop()) + 1
+
     def close(self) -> None:
         """Close it and leave the file as it is."""
         self._file.close()

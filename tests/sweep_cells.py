@@ -1,6 +1,7 @@
 """What the sweeps of the tests compute, in workers: these import this file, and little else."""
 
 import os
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,3 +35,36 @@ def wait(cell: Cell) -> dict[str, Any]:
     Path(cell.parameters["folder"], str(os.getpid())).touch()
     time.sleep(600)
     return {}
+
+
+def end_once(cell: Cell) -> dict[str, Any]:
+    """Be killed, as by a system without memory, in the fourth cell, the first time."""
+    ended = Path(cell.parameters["folder"], "ended")
+    if cell.seed == 3 and not ended.exists():
+        ended.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"seed": cell.seed}
+
+
+def end_always(cell: Cell) -> dict[str, Any]:
+    """Be killed in every cell from one on."""
+    if cell.seed >= cell.parameters["last"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"seed": cell.seed}
+
+
+def not_a_number(cell: Cell) -> dict[str, Any]:
+    """Return what JSON does not hold."""
+    return {"x": float("nan")}
+
+
+class UnreadableError(Exception):
+    """One that can be pickled and not read again."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__("neither")
+
+
+def unreadable(cell: Cell) -> dict[str, Any]:
+    """Raise what no process can read."""
+    raise UnreadableError(1, 2)

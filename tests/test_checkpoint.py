@@ -153,3 +153,29 @@ def test_a_record_is_named_by_its_line(tmp_path: Path) -> None:
     with Checkpoint(path, ABOUT, begin="resume") as work:
         number = json.loads(str(work.problem(1, "is bad")).rsplit(":", 2)[1])
         assert json.loads(path.read_bytes().splitlines()[number - 1])["record"] == "b"
+
+
+def test_what_is_finished_can_go_on_and_end_later(tmp_path: Path) -> None:
+    path = tmp_path / "work.jsonl"
+    for begin, piece in (("new", 1), ("resume", 2), ("resume", 3)):
+        with Checkpoint(path, {"seed": 0}, begin=begin) as work:
+            assert work.records == list(range(1, piece))
+            work.append(piece)
+            work.finish()
+    with Checkpoint(path, {"seed": 0}, begin="resume") as work:
+        assert (work.records, work.complete) == ([1, 2, 3], True)
+
+
+def test_a_line_without_a_digest_is_of_the_format_before_alone(tmp_path: Path) -> None:
+    path = tmp_path / "work.jsonl"
+    path.write_text('{"format": 1, "seed": 0}\n{"piece": 1}\n')
+    with Checkpoint(path, {"seed": 0}, begin="resume") as work:
+        assert work.records == [{"piece": 1}]
+        work.append({"piece": 2})
+    with Checkpoint(path, {"seed": 0}, begin="resume") as work:
+        assert work.records == [{"piece": 1}, {"piece": 2}]
+    with Checkpoint(path, {"seed": 0}, begin="restart") as work:
+        work.append({"piece": 1})
+    path.write_text(path.read_text() + '{"piece": 2}\n')
+    with pytest.raises(FileProblem, match=":3: holds no line of a checkpoint"):
+        Checkpoint(path, {"seed": 0}, begin="resume")

@@ -29,6 +29,7 @@ from iirl_opt.errors import (
     SolverProblem,
     Unbounded,
     UnknownLabel,
+    WorkersLost,
 )
 from iirl_opt.game.labels import Labels
 from iirl_opt.solver import Status, solve
@@ -62,6 +63,7 @@ EVERY = [
     NotCertified("a number", "it is none"),
     NotExact("the kernel"),
     MissingExtra("plotting", "plot"),
+    WorkersLost(("small 3, active",), 2, "a worker ended"),
 ]
 
 

@@ -75,7 +75,12 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("iirl-opt: interrupted", err=True)
         return INTERRUPTED
-    except (errors.SolverProblem, errors.OnlyConstantRewards, errors.NotExact) as problem:
+    except (
+        errors.SolverProblem,
+        errors.OnlyConstantRewards,
+        errors.NotExact,
+        errors.WorkersLost,
+    ) as problem:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return NO_ANSWER
     except (errors.IIRLError, OSError) as problem:

@@ -25,7 +25,9 @@ __all__ = [
     "LearnerName",
     "Out",
     "Picture",
+    "Restart",
     "Resume",
+    "Scheduler",
     "Seed",
     "asking",
     "check_picture",
@@ -96,6 +98,18 @@ LearnerName = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")]
+Restart = Annotated[
+    bool,
+    typer.Option(
+        "--restart", help="Begin anew, and drop the unfinished run that is in the folder."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Of a Dask scheduler, whose workers compute in place of processes."
+    ),
+]
 
 
 def check_picture(path: Path | None) -> None:

@@ -23,7 +23,9 @@ from iirl_opt.cli.options import (
     Jobs,
     Json,
     Out,
+    Restart,
     Resume,
+    Scheduler,
     asking,
 )
 from iirl_opt.cli.printing import Printer
@@ -134,7 +136,9 @@ def figure(
         typer.Option(help="small, or the paper's own size: paper.", autocompletion=complete_scale),
     ] = "small",
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     resume: Resume = False,
+    restart: Restart = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the games and runs.")] = 0,
     out: Out = None,
     as_json: Json = False,
@@ -148,7 +152,11 @@ def figure(
     sweep = SweepRun(printer, name, name, len(wanted.cells(scale, seed)))
     printer.say(f"figure {wanted.number}, {scale}: {wanted.title}")
     found = sweep.run(
-        lambda **how: run_figure(wanted, scale, seed=seed, **how), jobs=jobs, resume=resume
+        lambda **how: run_figure(wanted, scale, seed=seed, **how),
+        jobs=jobs,
+        scheduler=scheduler,
+        resume=resume,
+        restart=restart,
     )
     if found is None:
         return INTERRUPTED
@@ -174,8 +182,10 @@ def compare(
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of each run.")] = 30,
     runs: Annotated[int, typer.Option(min=1, help="Runs, each with its first commitment.")] = 5,
     jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     resume: Resume = False,
+    restart: Restart = False,
     asked: Asked = NOTHING,
     out: Out = None,
     as_json: Json = False,
@@ -193,7 +203,13 @@ def compare(
     )
     printer = Printer(as_json, out)
     sweep = SweepRun(printer, "compare", f"compare-{path.stem}", len(cells))
-    found = sweep.run(lambda **how: compare_runs(cells, **how), jobs=jobs, resume=resume)
+    found = sweep.run(
+        lambda **how: compare_runs(cells, **how),
+        jobs=jobs,
+        scheduler=scheduler,
+        resume=resume,
+        restart=restart,
+    )
     if found is None:
         return INTERRUPTED
     document = {**head("compare", problem, seed=seed), **found}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -35,24 +37,40 @@ class SweepRun:
         self.folder = printer.folder(folder)
 
     def run(
-        self, compute: Callable[..., dict[str, Any]], *, jobs: int, resume: bool
+        self,
+        compute: Callable[..., dict[str, Any]],
+        *,
+        jobs: int,
+        scheduler: str | None,
+        resume: bool,
+        restart: bool,
     ) -> dict[str, Any] | None:
         """Return what is computed, or None when interrupted: then it is said what is kept.
 
         Raises
         ------
         BadParameter
-            There is no folder to resume from.
+            There is no folder to resume from, or options that exclude each other.
         """
-        if resume and self.folder is None:
-            raise typer.BadParameter("--resume with --json needs the folder, --out DIR")
+        if (resume or restart) and self.folder is None:
+            option = "--resume" if resume else "--restart"
+            raise typer.BadParameter(f"{option} with --json needs the folder, --out DIR")
+        if resume and restart:
+            raise typer.BadParameter("--resume beside --restart; allowed one of them")
+        if scheduler is not None and jobs > 1:
+            raise typer.BadParameter("--jobs beside --scheduler, whose workers compute")
         checkpoint = None if self.folder is None else self.folder / f"{self.name}.jsonl"
         try:
-            with self.printer.progress(self.total, self.name) as advance:
+            with (
+                _executor(scheduler) as executor,
+                self.printer.progress(self.total, self.name) as advance,
+            ):
                 return compute(
                     jobs=jobs,
+                    executor=executor,
                     checkpoint=checkpoint,
                     resume=resume,
+                    restart=restart,
                     progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
                 )
         except KeyboardInterrupt:
@@ -61,10 +79,22 @@ class SweepRun:
             return None
 
     def keep(self, document: Mapping[str, Any], draw: Callable[[Any, Path], Path]) -> None:
-        """Write the document and, where matplotlib is there, its picture."""
+        """Write the document, its tidy table and, where matplotlib is there, its picture."""
         if self.folder is None:
             return
+        from iirl_opt.experiments.tables import write_tidy
+
         self.printer.write(self.folder / f"{self.name}.json", text_of(document, lines=True))
+        for table in write_tidy(document, self.folder / self.name):
+            self.printer.say(f"wrote {table}")
         if find_spec("matplotlib") is not None:
             picture = draw(document["summary"], self.folder / f"{self.name}.png")
             self.printer.say(f"wrote {picture}")
+
+
+def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
+    if scheduler is None:
+        return nullcontext()
+    from iirl_opt.experiments.cluster import dask_executor
+
+    return dask_executor(scheduler)

@@ -1,3 +1,4 @@
+from .cluster import dask_executor as dask_executor
 from .comparison import (
     compare_cells as compare_cells,
     compare_runs as compare_runs,
@@ -13,6 +14,10 @@ from .sweep import (
     CellResult as CellResult,
     run_cells as run_cells,
 )
+from .tables import (
+    tidy as tidy,
+    write_tidy as write_tidy,
+)
 
 __all__ = [
     "FIGURES",
@@ -21,7 +26,10 @@ __all__ = [
     "Figure",
     "compare_cells",
     "compare_runs",
+    "dask_executor",
     "find_figure",
     "run_cells",
     "run_figure",
+    "tidy",
+    "write_tidy",
 ]

@@ -1,19 +1,36 @@
 """Comparisons: several learners on a game file of the user's, run for run from one beginning.
 
-A cell is one run of one learner, computed as in Figure 3; the follower is that of the file.
+A cell is one run of one learner, computed as in Figure 3; the follower is that of the file. It is
+read once, where the comparison is begun: what stands in it travels with the cells, so workers on
+other machines need no such file, and its digest is in the checkpoint, so that a file that was
+changed is not gone on with.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Unpack
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.figure import document
-from iirl_opt.experiments.learning import compute, summarise_regrets
+from iirl_opt.experiments.learning import regrets_of, summarise_regrets
 from iirl_opt.experiments.sweep import Cell, Sweep, run_cells
+from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.follower.protocols import Follower
+from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.library import read_model
 from iirl_opt.library.learners import check_learner
 from iirl_opt.versions import versions
+
+if TYPE_CHECKING:
+    from iirl_opt.library import ModelProblem
 
 __all__ = ["compare_cells", "compare_runs"]
 
@@ -54,13 +71,62 @@ def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
 
     Parameters
     ----------
-    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
+    how : jobs, executor, checkpoint, resume, restart, progress; see
+        `iirl_opt.experiments.sweep.run_cells`.
 
     Raises
     ------
     InvalidArgument
         A learner is named twice.
+    FileProblem
+        The file is not there, or has no true reward.
     """
-    about = {"command": "compare", "file": Path(cells[0].game).name, "versions": versions()}
-    results = run_cells(cells, compute, about=about, **how)
+    cells = list(cells)
+    if not cells:
+        raise InvalidArgument("cells", "is empty", "at least one cell of `compare_cells`", cells)
+    problem = read_model(cells[0].game, **cells[0].parameters.get("asked", {}))
+    follower = problem.follower or OptimalFollower("first")
+    problem_of_cells = ShippedProblem(
+        pickle.dumps((problem.game, problem.need_truth(), follower), protocol=5)
+    )
+    cells = [replace(cell, game=problem.path.name) for cell in cells]
+    about = {
+        "command": "compare",
+        "file": problem.path.name,
+        "digest": _digest(problem, follower),
+        "versions": versions(),
+    }
+    results = run_cells(cells, problem_of_cells, about=about, **how)
     return document(results, {**about, "summary": summarise_regrets(results)})
+
+
+@dataclass(frozen=True)
+class ShippedProblem:
+    """The computation of a cell on a problem that goes where the cell goes.
+
+    Attributes
+    ----------
+    packed : game, true reward and follower, pickled.
+    """
+
+    packed: bytes = field(repr=False)
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        """Return what `iirl_opt.experiments.learning.compute` does."""
+        return regrets_of(cell, *_unpacked(self.packed))
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> tuple[TwoAgentMDP, NDArray[np.float64], Follower]:
+    """Return the problem: a worker gets cells of one comparison, one after the other."""
+    found: tuple[TwoAgentMDP, NDArray[np.float64], Follower] = pickle.loads(packed)
+    return found
+
+
+def _digest(problem: ModelProblem, follower: Follower) -> str:
+    """Return a digest of what the file says, and of what files say that it refers to."""
+    game, truth = problem.game.fingerprint, problem.need_truth().tobytes()
+    found = sha256(f"{game} {follower!r} ".encode() + truth)
+    if problem.path.is_file():
+        found.update(problem.path.read_bytes())
+    return found.hexdigest()[:16]

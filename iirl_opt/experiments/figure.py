@@ -106,7 +106,8 @@ def run_figure(
     ----------
     scale : one of the figure's scales.
     seed : of its games and runs.
-    how : jobs, checkpoint, resume, progress; see `iirl_opt.experiments.sweep.run_cells`.
+    how : jobs, executor, checkpoint, resume, restart, progress; see
+        `iirl_opt.experiments.sweep.run_cells`.
     """
     about = {"figure": figure.number, "scale": scale, "seed": seed, "versions": versions()}
     results = run_cells(figure.cells(scale, seed), figure.compute, about=about, **how)

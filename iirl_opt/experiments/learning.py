@@ -37,6 +37,7 @@ __all__ = [
     "FIGURE_3",
     "compute",
     "draw_regrets",
+    "regrets_of",
     "summarise_regrets",
 ]
 
@@ -59,7 +60,11 @@ SCALES: Mapping[str, tuple[str, int, tuple[int, int, int], int]] = {
 
 def compute(cell: Cell) -> dict[str, Any]:
     """Return the optimal value and the regret of each episode, as a share of it."""
-    game, truth, partner = _met(cell)
+    return regrets_of(cell, *_met(cell))
+
+
+def regrets_of(cell: Cell, game: TwoAgentMDP, truth: Array, partner: Follower) -> dict[str, Any]:
+    """Return what `compute` does, for the learner of a cell on a game that is at hand."""
     seed = int(cell.parameters.get("run", cell.seed))
     n_states, n_actions, _ = game.shape
     first = random_deterministic_policy(n_states, n_actions, np.random.default_rng([seed, 0]))

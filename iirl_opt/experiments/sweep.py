@@ -1,45 +1,43 @@
-"""Sweeps: many independent cells, computed by several processes and kept as they are done.
+"""Sweeps: many independent cells, computed by several workers and kept as they are done.
 
 A *cell* says what to compute: a figure, a game, a method, a seed, parameters. A *computation* is a
 function that can be imported by name, takes a cell and returns JSON-able numbers. All randomness
-comes from the cell, so the results depend neither on the order nor on the number of processes;
-every cell runs in a worker process whose linear algebra has one thread, for the same reason.
+comes from the cell, so the results depend neither on the order nor on the workers, which are the
+processes of `iirl_opt.experiments.workers` or those of any executor of `concurrent.futures`.
 
-The *checkpoint* is a file of JSON lines: a head that says what is being computed and by which
-versions, then a line a finished cell. What is written is safe: an interrupted sweep goes on where
-it stopped, and a line that was cut off half-way is computed again.
+A *checkpoint* (`iirl_opt.checkpoint`) says what is being computed and by which versions, and has a
+record for each finished cell: an interrupted sweep goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import chain
+from math import inf
 from pathlib import Path
+from socket import gethostname
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from iirl_opt.errors import FileProblem, InvalidArgument
-from iirl_opt.files import Journal
+from iirl_opt.checkpoint import Beginning, Checkpoint, dump
+from iirl_opt.checks import FLAG, checked, is_a, optional, whole
+from iirl_opt.errors import InvalidArgument, InvalidValue
+from iirl_opt.experiments.workers import completed
+from iirl_opt.versions import versions
 
 __all__ = ["Cell", "CellResult", "Computation", "Summary", "Sweep", "run_cells", "summarise"]
 
 Array = NDArray[np.float64]
-
-CHECKPOINT_FORMAT = 1
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,11 @@ class Cell:
     @property
     def key(self) -> str:
         """The cell as one line of JSON, the same for equal cells."""
-        return _dump(asdict(self))
+        try:
+            return dump(asdict(self))
+        except (RecursionError, TypeError, ValueError) as problem:
+            said, allowed = f"cannot be written as JSON ({problem})", "finite JSON-able facts"
+            raise InvalidArgument("parameters", said, allowed, self.parameters) from None
 
     def rng(self) -> np.random.Generator:
         """Return the generator of this cell's own randomness, a function of its key."""
@@ -139,19 +141,24 @@ class Sweep(TypedDict, total=False):
     """How to run cells: what `run_cells` takes beside what is computed."""
 
     jobs: int
+    executor: Executor | None
     checkpoint: Path | None
     resume: bool
+    restart: bool
     progress: Callable[[CellResult], object] | None
 
 
+@checked(jobs=whole(1), executor=optional(is_a(Executor)), resume=FLAG, restart=FLAG)
 def run_cells(
     cells: Iterable[Cell],
     compute: Computation,
     *,
     jobs: int = 1,
+    executor: Executor | None = None,
     checkpoint: Path | None = None,
     about: Mapping[str, Any] | None = None,
     resume: bool = False,
+    restart: bool = False,
     progress: Callable[[CellResult], object] | None = None,
 ) -> list[CellResult]:
     """Compute all cells and return their results, in the order of the cells.
@@ -160,157 +167,144 @@ def run_cells(
 
     Parameters
     ----------
-    compute : a function that can be imported by name; what it raises is raised here.
-    jobs : worker processes.
-    checkpoint : the file that keeps finished cells; begun anew unless `resume` is set.
+    compute : a function that can be imported by name, or an object that can be pickled and called;
+        what it raises is raised here.
+    jobs : worker processes. If one of them is ended from outside, all are started anew, once.
+    executor : of `concurrent.futures`, in place of these processes: threads, a cluster. It is left
+        open. How many threads its workers use for linear algebra is up to who made it.
+    checkpoint : the path of the file that keeps finished cells, an
+        `iirl_opt.checkpoint.Checkpoint`; one that is finished is begun anew.
     about : facts such as versions, which a checkpoint must share to be continued.
     resume : take finished cells from the checkpoint, if there is one.
+    restart : drop a checkpoint that is unfinished, which is refused otherwise.
     progress : called with each result as it is there, those of the checkpoint first.
 
     Raises
     ------
     InvalidArgument
-        A cell stands twice; no job; nothing to resume from.
+        A cell stands twice or is not JSON-able; there is nothing to resume from; jobs beside an
+        executor, restart beside resume; what is no executor.
+    InvalidValue
+        A computation returns what JSON does not hold, such as NaN; a worker has other versions of
+        the packages that results depend on.
     FileProblem
-        The checkpoint is of something else (names the fact), broken before its last line, or
-        being written by another process.
+        The checkpoint is unfinished and neither resumed nor dropped, is of something else (names
+        the fact), damaged, or being written by another process.
+    WorkersLost
+        Workers ended, the standard ones twice; what was finished is in the checkpoint.
     KeyboardInterrupt
         The workers are ended first; what was finished is in the checkpoint.
 
     **Cost** that of the computation, and about a second to start the workers.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from iirl_opt.experiments.commitment import compute
+    >>> cells = [Cell(7, "small", "epsilon-greedy", 0, {"epsilon": 0.5, "size": [3, 2, 2]})]
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     [result] = run_cells(cells, compute, executor=threads)
+    >>> result.values["converged"]
+    True
     """
-    planned = list(cells)
-    keys = [cell.key for cell in planned]
-    wanted = set(keys)
-    if len(wanted) < len(keys):
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InvalidArgument("cells", f"holds {twice} twice", "each cell once", twice)
-    if jobs < 1:
-        raise InvalidArgument("jobs", f"is {jobs}", "at least 1", jobs)
-    if resume and checkpoint is None:
-        raise InvalidArgument("resume", "is set without a checkpoint", "a file to resume from")
-    name = f"{compute.__module__}.{compute.__qualname__}"
-    head = {"format": CHECKPOINT_FORMAT, "compute": name, **(about or {})}
+    planned: dict[str, Cell] = {}
+    for cell in cells:
+        key = cell.key
+        if key in planned:
+            raise InvalidArgument("cells", f"holds {key} twice", "each cell once", key)
+        planned[key] = cell
+    if executor is not None and jobs != 1:
+        raise InvalidArgument("jobs", f"is {jobs} beside an executor", "one of them", jobs)
+    begin = _beginning(checkpoint, resume, restart)
     found: dict[str, CellResult] = {}
     with ExitStack() as open_now:
-        journal: Journal | None = None
-        done: list[CellResult] = []
+        work: Checkpoint | None = None
         if checkpoint is not None:
-            journal = open_now.enter_context(Journal(checkpoint, resume=resume))
-            done = list(_finished(checkpoint, journal.lines, head))
-            if not journal.lines:
-                journal.append(_dump(head))
-        done = [result for result in done if result.cell.key in wanted]
-        left = [cell for cell in planned if cell.key not in {r.cell.key for r in done}]
-        lines = open_now.enter_context(closing(_lines(left, compute, jobs)))
-        for result in chain(done, _kept(lines, journal)):
+            head = {"compute": _name_of(compute), **(about or {})}
+            work = open_now.enter_context(Checkpoint(checkpoint, head, begin=begin))
+            for result in _finished(work, planned):
+                found[result.cell.key] = result
+        done = list(found.values())
+        left = [cell for key, cell in planned.items() if key not in found]
+        function = partial(_record, compute, versions())
+        records = completed(function, left, jobs=jobs, executor=executor)
+        open_now.enter_context(closing(records))
+        for result in chain(done, _kept(records, work)):
             found[result.cell.key] = result
             if progress is not None:
                 progress(result)
-    return [found[key] for key in keys]
+        if work is not None:
+            work.finish()
+    return [found[key] for key in planned]
 
 
-def _kept(lines: Iterable[str], journal: Journal | None) -> Iterator[CellResult]:
-    """Write each line to the checkpoint before its result is passed on."""
+def _beginning(checkpoint: Path | None, resume: bool, restart: bool) -> Beginning:
+    if checkpoint is None and (resume or restart):
+        name = "resume" if resume else "restart"
+        raise InvalidArgument(name, "is set without a checkpoint", "a file of finished cells")
+    if resume and restart:
+        raise InvalidArgument("restart", "is set beside resume", "one of them")
+    return "resume" if resume else "restart" if restart else "new"
+
+
+def _name_of(compute: Computation) -> str:
+    """Return where a computation is defined: the function, or the class of an object."""
+    named = compute if hasattr(compute, "__qualname__") else type(compute)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _kept(lines: Iterable[str], work: Checkpoint | None) -> Iterator[CellResult]:
+    """Write each record to the checkpoint before its result is passed on."""
     for line in lines:
-        if journal is not None:
-            journal.append(line)
-        yield _result(json.loads(line))
-
-
-def _lines(cells: Sequence[Cell], compute: Computation, jobs: int) -> Generator[str]:
-    """Yield the results as lines of the checkpoint, as they are there."""
-    if not cells:
-        return
-    others = set(multiprocessing.active_children())
-    with _single_threaded():
-        pool = ProcessPoolExecutor(
-            min(jobs, len(cells)), multiprocessing.get_context("spawn"), _obey_parent
-        )
-        try:
-            for future in as_completed([pool.submit(_line, compute, cell) for cell in cells]):
-                yield future.result()
-        except BaseException:
-            # Cells that run take what they take: nobody waits for what is no longer wanted.
-            for worker in set(multiprocessing.active_children()) - others:
-                worker.terminate()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _line(compute: Computation, cell: Cell) -> str:
-    began = time.perf_counter()
-    values = dict(compute(cell))
-    seconds = round(time.perf_counter() - began, 4)
-    return _dump({"cell": asdict(cell), "values": values, "seconds": seconds})
-
-
-def _obey_parent() -> None:
-    """Leave interrupts to the parent process, and do not outlive it, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Let processes that are started meanwhile use one thread for linear algebra."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _finished(path: Path, lines: Sequence[bytes], head: Mapping[str, Any]) -> Iterator[CellResult]:
-    """Yield the finished cells of a checkpoint; refuse one of something else by what differs."""
-    for number, line in enumerate(lines, start=1):
-        record = _parse(path, number, line)
-        if number == 1:
-            _check_head(path, record, json.loads(_dump(head)))
-            continue
-        try:
-            yield _result(record)
-        except (KeyError, TypeError):
-            raise FileProblem(path, "holds no finished cell", line=number) from None
-
-
-def _check_head(path: Path, written: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    for name in {**wanted, **written}:
-        was, now = written.get(name), wanted.get(name)
-        if was != now:
-            problem = f"was written with {name} {was!r}, now it is {now!r}; do not resume from it"
-            raise FileProblem(path, problem, line=1)
-
-
-def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
         record = json.loads(line)
-    except ValueError as problem:
-        raise FileProblem(path, f"is no JSON: {problem}", line=number) from None
-    if not isinstance(record, dict):
-        raise FileProblem(path, "holds no JSON object", line=number)
-    return record
+        if work is not None:
+            work.append(record)
+        yield _result(record)
+
+
+def _record(compute: Computation, expected: Mapping[str, str], cell: Cell) -> str:
+    """Compute a cell, in a worker, and return what a checkpoint keeps of it, as JSON."""
+    here = versions()
+    if here != expected:
+        name = next(name for name in expected if here.get(name) != expected[name])
+        raise InvalidValue(
+            f"worker {gethostname()}", f"has {name} {here.get(name)}", f"{name} {expected[name]}"
+        )
+    began = time.perf_counter()
+    values = compute(cell)
+    seconds = round(time.perf_counter() - began, 4)
+    try:
+        return dump({"cell": asdict(cell), "values": dict(values), "seconds": seconds})
+    except (RecursionError, TypeError, ValueError) as problem:
+        raise InvalidValue(
+            f"what {_name_of(compute)} returns for {cell}",
+            f"cannot be kept ({problem})",
+            "a mapping of names to what JSON holds, numbers finite",
+        ) from None
+
+
+def _finished(work: Checkpoint, planned: Mapping[str, Cell]) -> Iterator[CellResult]:
+    """Yield the finished cells of a checkpoint, each of them planned, and there once."""
+    seen: dict[str, int] = {}
+    for index, record in enumerate(work.records):
+        try:
+            result = _result(record)
+            key = result.cell.key
+            whole = isinstance(result.values, dict) and 0 <= float(result.seconds) < inf
+        except (InvalidArgument, KeyError, TypeError, ValueError):
+            whole = False
+        if not whole:
+            raise work.problem(index, "holds no finished cell")
+        if key not in planned:
+            raise work.problem(index, f"is of a cell that is not in this sweep: {result.cell}")
+        if key in seen:
+            raise work.problem(index, f"repeats the cell of line {seen[key] + 2}: {result.cell}")
+        seen[key] = index
+        yield result
 
 
 def _result(record: Mapping[str, Any]) -> CellResult:
     return CellResult(Cell(**record["cell"]), record["values"], record["seconds"])
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
 def _finite(numbers: Array) -> Any:

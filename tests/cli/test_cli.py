@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commands import RUN, child, iirl, interrupt
 
+from iirl_opt.checkpoint import Checkpoint
 from iirl_opt.cli.app import main
 from iirl_opt.experiments import figure
 
@@ -279,14 +280,14 @@ def test_a_figure_is_a_document_a_picture_and_a_line_a_statement(
 ) -> None:
     printed, folder = figure_7
     assert {path.name for path in folder.iterdir()} == {
-        f"figure-7.{kind}" for kind in ("json", "jsonl", "png")
+        f"figure-7.{kind}" for kind in ("csv", "json", "jsonl", "parquet", "png")
     }
     document = json.loads((folder / "figure-7.json").read_text())
     assert (document["command"], document["figure"], document["scale"]) == ("figure", 7, "small")
     assert len(document["statements"]) == 12
     for statement in document["statements"]:
         assert f"ok  {statement['text']}" in printed
-    assert len((folder / "figure-7.jsonl").read_text().splitlines()) == 1 + len(document["cells"])
+    assert len((folder / "figure-7.jsonl").read_text().splitlines()) == 2 + len(document["cells"])
     assert (folder / "figure-7.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -300,9 +301,15 @@ def test_a_figure_resumes_and_reports_a_statement_that_fails(
     assert document == json.loads((figure_7[1] / "figure-7.json").read_text())
     checkpoint = tmp_path / "figure-7.jsonl"
     lines = checkpoint.read_text().splitlines()
-    record = json.loads(lines[1])
-    record["values"]["joint"] = record["values"]["best"] = 100.0
-    checkpoint.write_text("\n".join([lines[0], json.dumps(record), *lines[2:], ""]))
+    checkpoint.write_text("\n".join([lines[0], lines[1].replace("0.", "1.", 1), *lines[2:], ""]))
+    doctored = iirl("figure", 7, "--out", tmp_path, "--resume")
+    assert (doctored.code, "jsonl:2: was changed" in doctored.err) == (2, True)
+    head = json.loads(lines[0])["head"]
+    records = [json.loads(line)["record"] for line in lines[1:-1]]
+    records[0]["values"]["joint"] = records[0]["values"]["best"] = 100.0
+    with Checkpoint(checkpoint, head, begin="restart") as work:
+        for record in records:
+            work.append(record)
     doctored = iirl("figure", 7, "--out", tmp_path, "--resume")
     assert doctored.code == 1
     assert "NOT SO" in doctored.out
@@ -348,7 +355,7 @@ def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
     done = iirl("compare", "two-rooms", *options, "--out", tmp_path)
     assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"compare.{kind}" for kind in ("json", "jsonl", "png")
+        f"compare.{kind}" for kind in ("csv", "json", "jsonl", "parquet", "png")
     }
     document = json.loads((tmp_path / "compare.json").read_text())
     (panel,) = document["summary"]["panels"].values()

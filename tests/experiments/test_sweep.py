@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,18 @@ import numpy as np
 import pytest
 from commands import LONGEST, start
 from scipy import stats
-from sweep_cells import count_of_calls, draw, fail_at_two
+from sweep_cells import (
+    count_of_calls,
+    draw,
+    end_always,
+    end_once,
+    fail_at_two,
+    not_a_number,
+    unreadable,
+)
 
-from iirl_opt.errors import FileProblem, InvalidArgument
+from iirl_opt.checkpoint import Checkpoint
+from iirl_opt.errors import FileProblem, InvalidArgument, InvalidValue, WorkersLost
 from iirl_opt.experiments.sweep import Cell, CellResult, run_cells, summarise
 
 CELLS = [Cell("test", "none", "draw", seed, {"n": n}) for seed in (0, 1) for n in (1, 2, 3)]
@@ -77,7 +87,7 @@ def test_a_crash_loses_nothing_that_was_written(
     assert values(again) == values(results)
     assert values(seen) == values(results)
     assert path.read_bytes().startswith(whole)
-    written = [json.loads(line)["cell"] for line in path.read_text().splitlines()[1:]]
+    written = [json.loads(line)["record"]["cell"] for line in path.read_text().splitlines()[1:-1]]
     assert [Cell(**cell) for cell in written] == CELLS
 
 
@@ -88,7 +98,8 @@ def test_finished_cells_are_not_computed_again(tmp_path: Path) -> None:
     run_cells(cells, count_of_calls, checkpoint=path, resume=True)
     assert sorted(trace.name.split("-")[0] for trace in tmp_path.glob("?-*")) == list("0123")
     run_cells(cells[:1], count_of_calls, checkpoint=path)
-    assert len(path.read_text().splitlines()) == 2
+    with Checkpoint(path, {"compute": "sweep_cells.count_of_calls"}, begin="resume") as work:
+        assert (len(work.records), work.complete) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,7 @@ def test_a_checkpoint_of_another_computation_or_form_is_refused(
     path.write_text(straight[1])
     with pytest.raises(FileProblem, match="compute"):
         run_cells(CELLS, fail_at_two, checkpoint=path, about=ABOUT, resume=True)
-    for spoilt, line in (("no json\n", 1), ("[]\n", 1), (straight[1] + "{}\n", 8)):
+    for spoilt, line in (("no json\n", 1), ("[]\n", 1), (straight[1] + "{}\n", 9)):
         path.write_text(spoilt)
         with pytest.raises(FileProblem) as caught:
             run_cells(CELLS, draw, checkpoint=path, about=ABOUT, resume=True)
@@ -128,7 +139,8 @@ def test_a_failure_is_raised_and_what_was_finished_is_kept(tmp_path: Path) -> No
     path = tmp_path / "cells.jsonl"
     with pytest.raises(InvalidArgument, match="n is 2"):
         run_cells(CELLS, fail_at_two, checkpoint=path)
-    assert json.loads(path.read_text().splitlines()[1])["cell"]["parameters"] == {"n": 1}
+    record = json.loads(path.read_text().splitlines()[1])["record"]
+    assert record["cell"]["parameters"] == {"n": 1}
 
 
 def test_what_progress_raises_ends_the_sweep(tmp_path: Path) -> None:
@@ -152,6 +164,128 @@ def test_bad_arguments_are_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="without a checkpoint"):
         run_cells(CELLS, draw, resume=True)
     assert run_cells([], draw, checkpoint=tmp_path / "cells.jsonl") == []
+
+
+# Executors
+
+
+def test_threads_give_what_processes_give_and_are_left_open(
+    straight: tuple[list[CellResult], str],
+) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        found = run_cells(CELLS, draw, executor=threads)
+        assert threads.submit(int, "1").result() == 1
+    numbers = [[result.values["x"] for result in results] for results in (found, straight[0])]
+    assert numbers[0] == numbers[1]
+
+
+def test_what_is_no_executor_or_is_shut_down_is_refused() -> None:
+    wrong: Any
+    for wrong in (2, "threads", ThreadPoolExecutor, object()):
+        with pytest.raises(InvalidArgument, match="executor"):
+            run_cells(CELLS, draw, executor=wrong)
+    threads = ThreadPoolExecutor(1)
+    with pytest.raises(InvalidArgument, match="jobs is 2 beside an executor"):
+        run_cells(CELLS, draw, executor=threads, jobs=2)
+    threads.shutdown()
+    with pytest.raises(WorkersLost, match="after shutdown: 6 of the cells are unfinished"):
+        run_cells(CELLS, draw, executor=threads)
+
+
+class Waiting(ThreadPoolExecutor):
+    """Threads that say which calls were given to them."""
+
+    given: list[Any]
+
+    def submit(self, *call: Any, **more: Any) -> Any:
+        self.given = [*getattr(self, "given", []), super().submit(*call, **more)]
+        return self.given[-1]
+
+
+def test_what_is_not_wanted_any_more_is_cancelled() -> None:
+    with Waiting(1) as threads:
+        cells = [Cell("test", "none", "draw", i, {"n": 1}) for i in range(100)]
+        with pytest.raises(KeyboardInterrupt):
+            run_cells(cells, draw, executor=threads, progress=lambda _: interrupt())
+    assert threads.given[-1].cancelled()
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
+    cells = [Cell("test", "none", "end", i, {"folder": str(tmp_path)}) for i in range(6)]
+    path = tmp_path / "cells.jsonl"
+    results = run_cells(cells, end_once, jobs=2, checkpoint=path)
+    assert [result.values["seed"] for result in results] == list(range(6))
+    assert (tmp_path / "ended").exists()
+    with Checkpoint(path, {"compute": "sweep_cells.end_once"}, begin="resume") as work:
+        assert sorted(record["cell"]["seed"] for record in work.records) == list(range(6))
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_workers_that_are_killed_again_are_an_error_that_keeps_what_was_done(
+    tmp_path: Path, own: bool
+) -> None:
+    cells = [Cell("test", "none", "end", i, {"last": 1}) for i in range(3)]
+    path = tmp_path / "cells.jsonl"
+    executor: Executor | None = ProcessPoolExecutor(1) if own else None
+    with pytest.raises(WorkersLost, match="none 1, end") as caught:
+        run_cells(cells, end_always, checkpoint=path, executor=executor)
+    assert caught.value.left == 2
+    # The pool of one worker had no other cell; who made an executor gave it all of them.
+    assert len(caught.value.lost) == (2 if own else 1)
+    with Checkpoint(path, {"compute": "sweep_cells.end_always"}, begin="resume") as work:
+        assert [record["cell"]["seed"] for record in work.records] == [0]
+
+
+def test_what_no_checkpoint_can_hold_and_what_no_pipe_takes_are_told() -> None:
+    with pytest.raises(InvalidValue, match=r"not_a_number returns for none 0, draw, n 1 cannot"):
+        run_cells(CELLS[:1], not_a_number)
+    with pytest.raises(RuntimeError, match="Unreadable"):
+        run_cells(CELLS[:1], unreadable)
+    with pytest.raises(WorkersLost, match="pickle"):
+        run_cells(CELLS[:1], lambda cell: {})
+    with pytest.raises(InvalidArgument, match="parameters cannot be written as JSON"):
+        run_cells([Cell("test", "none", "draw", 0, {"n": {1, 2}})], draw)
+
+
+def test_a_checkpoint_of_cells_that_are_not_planned_is_refused_by_line(tmp_path: Path) -> None:
+    path, results = tmp_path / "cells.jsonl", run_cells(CELLS[:2], draw, executor=None)
+    one, two = ({**asdict(result)} for result in results)
+    about = {"compute": "sweep_cells.draw"}
+    for records, message in (
+        ([one, two], ":3: is of a cell that is not in this sweep: none 0, draw, n 2"),
+        ([one, one], ":3: repeats the cell of line 2"),
+        ([{**one, "values": 3}], ":2: holds no finished cell"),
+        ([{**one, "seconds": "x"}], ":2: holds no finished cell"),
+        ([{"cell": 1}], ":2: holds no finished cell"),
+    ):
+        with Checkpoint(path, about, begin="restart") as work:
+            for record in records:
+                work.append(record)
+        before = path.read_bytes()
+        with pytest.raises(FileProblem, match=message):
+            run_cells([CELLS[0], CELLS[2]], draw, checkpoint=path, resume=True)
+        assert path.read_bytes() == before
+
+
+def test_an_unfinished_checkpoint_goes_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(CELLS, draw, checkpoint=path, progress=lambda _: interrupt())
+    before = path.read_bytes()
+    with pytest.raises(FileProblem, match="unfinished, with 1 record; allowed to resume"):
+        run_cells(CELLS, draw, checkpoint=path)
+    with pytest.raises(InvalidArgument, match="restart is set beside resume"):
+        run_cells(CELLS, draw, checkpoint=path, resume=True, restart=True)
+    assert path.read_bytes() == before
+    seen: list[CellResult] = []
+    run_cells(CELLS, draw, checkpoint=path, restart=True, progress=seen.append)
+    assert len(path.read_text().splitlines()) == 2 + len(CELLS)
+    with Checkpoint(path, {}, begin="new"), pytest.raises(FileProblem, match="another process"):
+        run_cells(CELLS, draw, checkpoint=path)
 
 
 # Summaries
