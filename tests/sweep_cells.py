@@ -68,3 +68,8 @@ class UnreadableError(Exception):
 def unreadable(cell: Cell) -> dict[str, Any]:
     """Raise what no process can read."""
     raise UnreadableError(1, 2)
+
+
+def process_of() -> int:
+    """Return which process computes."""
+    return os.getpid()

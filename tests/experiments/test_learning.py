@@ -61,6 +61,24 @@ def test_a_comparison_is_the_same_every_time_and_shares_first_commitments():
     assert regrets["algorithm-1", 1] == regrets["active", 1]
 
 
+def test_a_file_that_was_changed_is_not_gone_on_with_and_workers_need_none(tmp_path):
+    shipped = read_model("two-rooms").path.read_text()
+    file, kept = tmp_path / "mine.toml", tmp_path / "cells.jsonl"
+    file.write_text(shipped)
+    cells = compare_cells(str(file), ["active"], episodes=2, runs=2, seed=0)
+
+    def gone(_):
+        file.unlink(missing_ok=True)
+
+    document = compare_runs(cells, checkpoint=kept, progress=gone)
+    assert str(tmp_path) not in str(document)
+    file.write_text(shipped)
+    assert compare_runs(cells, checkpoint=kept, resume=True) == document
+    file.write_text(shipped + "\n# changed\n")
+    with pytest.raises(FileProblem, match="was written with digest"):
+        compare_runs(cells, checkpoint=kept, resume=True)
+
+
 def test_a_learner_that_is_unknown_is_refused_by_name():
     with pytest.raises(InvalidArgument, match=r"learner is 'best'.*algorithm-1"):
         compare_cells("two-rooms", ["best"], episodes=1, runs=1, seed=0)
