@@ -73,3 +73,9 @@ def unreadable(cell: Cell) -> dict[str, Any]:
 def process_of() -> int:
     """Return which process computes."""
     return os.getpid()
+
+
+def slow(cell: Cell) -> dict[str, Any]:
+    """Take longer than it takes to hear of another cell."""
+    time.sleep(0.02)
+    return {"seed": cell.seed}

@@ -16,7 +16,13 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
 from contextlib import contextmanager
 from itertools import islice
 from queue import SimpleQueue
@@ -108,6 +114,8 @@ def _through(
                     yield other.result()
                 lost = tuple(str(left[index]) for index in given.values() if index in left)
                 reason = f"{type(problem).__name__}: {problem}"
+                if isinstance(problem, CancelledError):
+                    reason = "the executor cancelled its calls, as when a cluster is gone"
                 raise WorkersLost(lost, len(left), reason) from problem
             if isinstance(answer, _Raised):
                 answer.problem.add_note(f"In the worker: {answer.trace}")

@@ -22,6 +22,7 @@ from sweep_cells import (
     end_once,
     fail_at_two,
     not_a_number,
+    slow,
     unreadable,
 )
 
@@ -208,6 +209,19 @@ def test_what_is_not_wanted_any_more_is_cancelled() -> None:
         with pytest.raises(KeyboardInterrupt):
             run_cells(cells, draw, executor=threads, progress=lambda _: interrupt())
     assert threads.given[-1].cancelled()
+
+
+def test_calls_that_an_executor_cancels_are_told_and_what_was_done_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+    cells = [Cell("test", "none", "draw", i, {"n": 1}) for i in range(50)]
+    threads = ThreadPoolExecutor(1)
+
+    def end(_: CellResult) -> None:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+    with pytest.raises(WorkersLost, match="cancelled its calls"):
+        run_cells(cells, slow, executor=threads, checkpoint=path, progress=end)
+    assert path.read_text().count('"record"') >= 1
 
 
 def interrupt() -> None:
