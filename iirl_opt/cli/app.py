@@ -71,6 +71,7 @@ def run(arguments: list[str]) -> int:
         code = app(arguments, prog_name="iirl-opt", standalone_mode=False)
     except USAGE as problem:
         problem.show()
+        _say_who_has(getattr(problem, "option_name", None))
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("iirl-opt: interrupted", err=True)
@@ -87,6 +88,18 @@ def run(arguments: list[str]) -> int:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return BAD_INPUT
     return int(code or ANSWERED)
+
+
+def _say_who_has(option: str | None) -> None:
+    """Say which commands have an option that was given to another."""
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    owners = [
+        name
+        for name, command in commands.items()
+        if any(option in parameter.opts for parameter in command.params)
+    ]
+    if option is not None and owners:
+        typer.echo(f"iirl-opt: {option} is an option of {', '.join(owners)}", err=True)
 
 
 def _say_version(asked: bool) -> None:
