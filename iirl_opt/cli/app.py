@@ -2,25 +2,27 @@
 
 A group of commands is a file: `model_files`, `conversion`, `solving`, `proofs`, `learning`,
 `research`. What they share is another: `options`, `printing`, `json_document`, `sweeps`,
-`exit_codes`. Nothing that takes time to import is imported before a command needs it.
+`streams`, `exit_codes`. Nothing that takes time to import is imported before a command needs it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Annotated, Any
 
 import typer
 
 from iirl_opt import errors
 from iirl_opt.cli.conversion import convert
-from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERRUPTED, NO_ANSWER
+from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERNAL, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.learning import learn
 from iirl_opt.cli.model_files import export, schema, show
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
+from iirl_opt.cli.streams import Process
 from iirl_opt.versions import version_of
 
 __all__ = ["app", "main", "run"]
@@ -55,12 +57,16 @@ for _command in COMMANDS:
 
 def main() -> None:
     """Run the command and leave with its exit code."""
-    code = run(sys.argv[1:])
+    process = Process()
+    with process.prepared():
+        code = run(sys.argv[1:])
+        if process.lost is not None:
+            typer.echo(f"iirl-opt: standard output: {process.lost.strerror}", err=True)
+    if code == INTERRUPTED:
+        code = process.stopped_by
     runs = sys.modules.get("iirl_opt.solver.run")
     if runs is not None and runs.left_to_themselves():
         # A solver that has not heard that it is to stop would be torn down amidst its work.
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
@@ -87,6 +93,13 @@ def run(arguments: list[str]) -> int:
     except (errors.IIRLError, OSError) as problem:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return BAD_INPUT
+    except MemoryError:
+        typer.echo("iirl-opt: there is not enough memory for this", err=True)
+        return NO_ANSWER
+    except Exception:
+        traceback.print_exc()
+        typer.echo("iirl-opt: this is a fault of iirl-opt, please report it", err=True)
+        return INTERNAL
     return int(code or ANSWERED)
 
 

@@ -57,22 +57,23 @@ def convert(
     problem = library.read_model(file, **asked)
     kind = _kind(target, to)
     given = _imported(problem, asked["reward"])
-    found, written = write_compared(
-        given,
-        target,
-        partial(_write, problem, given, kind, rounded),
-        partial(_read_back, given, kind),
-        kind.check_beside,
-        rounded=rounded,
-        replace=force,
-        source=problem.path,
-    )
+    printer = Printer(as_json, None)
+    with printer.progress(name="converting"):
+        found, written = write_compared(
+            given,
+            target,
+            partial(_write, problem, given, kind, rounded),
+            partial(_read_back, given, kind),
+            kind.check_beside,
+            rounded=rounded,
+            replace=force,
+            source=problem.path,
+        )
     lost = [*found.lost, *found.rounded, *_left(problem, kind)]
     if kind not in named_kinds(target):
         lost.append(f"its name: nothing reads {target.name} unless it ends in {kind.suffixes[0]}")
     for line in lost:
         typer.echo(f"iirl-opt: {line}", err=True)
-    printer = Printer(as_json, None)
     names = [str(path) for path in written]
     printer.give({**head("convert", problem), "kind": kind.name, "written": names, "lost": lost})
     for name in names:

@@ -48,8 +48,9 @@ def show(
     from iirl_opt import library
 
     problem = library.read_model(file, game_seed=seed, **asked)
-    facts = _facts(problem)
     printer = Printer(as_json, out)
+    with printer.progress(name="reading"):
+        facts = _facts(problem)
     document = {**head("show", problem, seed=seed), **facts}
     printer.give(document)
     printer.say(f"{problem.title}\n  {problem.source}\n")
@@ -151,17 +152,21 @@ def export(
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
     problem = library.read_model(file, game_seed=seed, **asked)
-    program = library.program(problem)
+    printer = Printer(as_json, out)
+    if target is not None and not target.parent.is_dir():
+        raise typer.BadParameter(
+            f"the file to write is {str(target)!r}, in no folder that there is"
+        )
+    with printer.progress(name="building"):
+        program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
         if target is None or out is not None:
             folder = Path(spare) if out is None else out
-            folder.mkdir(parents=True, exist_ok=True)
             paths = [folder / f"{problem.path.stem}{form}" for form in forms]
         else:
             paths = [target]
         written = [write_program(program, *each) for each in zip(paths, forms, strict=True)]
         kept = out is not None or target is not None
-        printer = Printer(as_json, out)
         texts = {} if kept else {path.suffix[1:]: path.read_text() for path in written}
         names = [str(path) for path in written] if kept else []
         printer.give({**head("export", problem, seed=seed), "written": names, "programs": texts})
@@ -174,8 +179,8 @@ def schema(out: Out = None, as_json: Json = False) -> int:
     """Print the JSON Schema of model files, for editors and other programs."""
     from iirl_opt import library
 
-    found = library.model_schema()
     printer = Printer(as_json, out)
+    found = library.model_schema()
     printer.give({**head("schema"), "schema": found})
     printer.say(text_of(found, lines=True))
     if out is not None:

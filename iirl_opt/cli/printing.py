@@ -6,7 +6,10 @@ write to ``results/NAME``.
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +21,14 @@ from iirl_opt.cli.json_document import text_of
 from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from iirl_opt.library import Finding
 
 __all__ = ["Printer"]
+
+# Seconds that may pass without a sign.
+PATIENCE = 2.0
 
 
 class Printer:
@@ -29,14 +37,26 @@ class Printer:
     Parameters
     ----------
     as_json : whether standard output is for one document alone.
-    out : the folder for files, if one was named.
+    out : the folder for files, if one was named; it is made at once.
+
+    Attributes
+    ----------
+    interrupted : whether work was interrupted whose beginning is kept.
+
+    Raises
+    ------
+    BadParameter
+        The folder cannot be made, or nothing can be written there.
     """
 
     as_json: bool
     out: Path | None
+    interrupted: bool
 
     def __init__(self, as_json: bool, out: Path | None) -> None:
-        self.as_json, self.out = as_json, out
+        self.as_json, self.out, self.interrupted = as_json, out, False
+        if out is not None:
+            _make(out)
 
     def say(self, line: str) -> None:
         """Print a line for people."""
@@ -55,8 +75,16 @@ class Printer:
             typer.echo(text_of(document))
 
     def folder(self, name: str) -> Path | None:
-        """Return the folder for files of a command that always leaves some, unless ``--json``."""
-        return Path("results", name) if self.out is None and not self.as_json else self.out
+        """Return the folder for files of a command that always leaves some, unless ``--json``.
+
+        Raises
+        ------
+        BadParameter
+            It cannot be made.
+        """
+        if self.out is not None or self.as_json:
+            return self.out
+        return _make(Path("results", name))
 
     def keep(self, document: Mapping[str, Any], name: str = "result.json") -> None:
         """Write the document into the folder, where one is named."""
@@ -64,25 +92,78 @@ class Printer:
             self.write(self.out / name, text_of(document, lines=True))
 
     def write(self, path: Path, text: str) -> None:
-        """Write a text file, in a folder that is made if need be, and say so."""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Write a text file and say so."""
         written = write_text(path, text + "\n")
         self.say(f"wrote {written}")
 
     @contextmanager
-    def progress(self, total: int, name: str = "learning") -> Iterator[Callable[[str], None]]:
-        """Yield a function that prints a line and moves the bar, which only a terminal shows."""
-        if self.as_json or not sys.stdout.isatty():
+    def kept(self) -> Iterator[None]:
+        """End the block when it is interrupted, and say so: what was done is still to be kept."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted = True
+            typer.echo("iirl-opt: interrupted, keeping what is done", err=True)
+
+    @contextmanager
+    def progress(
+        self, total: int | None = None, name: str = "learning"
+    ) -> Iterator[Callable[[str], None]]:
+        """Yield a function that prints a line and moves a bar.
+
+        The bar is on standard error, if that is a terminal, once this has taken two seconds.
+
+        Parameters
+        ----------
+        total : the number of lines to come; None where there is none, and only time goes by.
+        """
+        if not sys.stderr.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
             yield self.say
             return
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
-        columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, transient=True) as bar:
+        counted = () if total is None else (MofNCompleteColumn(),)
+        columns = (name, BarColumn(), *counted, TimeElapsedColumn())
+        with _late(Progress(*columns, console=Console(stderr=True), transient=True)) as bar:
             task = bar.add_task(name, total=total)
 
             def advance(line: str) -> None:
-                bar.console.print(line, highlight=False)
+                if self.as_json or not sys.stdout.isatty():
+                    self.say(line)
+                else:  # above the bar
+                    bar.console.file, was = sys.stdout, bar.console.file
+                    try:
+                        bar.print(line, highlight=False, markup=False, soft_wrap=True)
+                    finally:
+                        bar.console.file = was
                 bar.advance(task)
 
             yield advance
+
+
+@contextmanager
+def _late(bar: Progress) -> Iterator[Progress]:
+    """Show a bar once the block has taken some time, and take it away when it ends."""
+    timer = threading.Timer(PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield bar
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def _make(folder: Path) -> Path:
+    """Return a folder that files can be written to, made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise typer.BadParameter(
+            f"--out is {str(folder)!r}, and no folder for files: {why}"
+        ) from None
+    return folder

@@ -41,13 +41,15 @@ def verify(
     from iirl_opt.verification import Verdict
 
     problem = library.read_model(file, game_seed=seed, **asked)
-    answer = library.verify(problem)
-    report = answer.found
+    printer = Printer(as_json, out)
     certificate, missing = None, ""
-    try:
-        certificate = certify(report)
-    except NotCertified as none:
-        missing = str(none)
+    with printer.progress(name="verifying"):
+        answer = library.verify(problem)
+        report = answer.found
+        try:
+            certificate = certify(report)
+        except NotCertified as none:
+            missing = str(none)
     expected = problem.expect if problem.as_stated else []
     findings = library.check(expected, answer.quantities, problem.path)
     document = {
@@ -59,7 +61,6 @@ def verify(
         "certificate": None if certificate is None else json.loads(certificate.to_json()),
         "expectations": [asdict(finding) for finding in findings],
     }
-    printer = Printer(as_json, out)
     printer.give(document)
     printer.say(f"{problem.title}\n\n{report}")
     if certificate is not None:
@@ -102,7 +103,9 @@ def recheck(
     from iirl_opt.library.misplaced import CERTIFICATE, find_file
 
     certificate = read_certificate(find_file(file, CERTIFICATE))
-    outcome = certificate.check()
+    printer = Printer(as_json, out)
+    with printer.progress(name="checking"):
+        outcome = certificate.check()
     differences: tuple[str, ...] = ()
     if own is not None:
         from iirl_opt import library
@@ -121,7 +124,6 @@ def recheck(
         "model": own,
         "differences": list(differences),
     }
-    printer = Printer(as_json, out)
     printer.give(document)
     printer.say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
     about = "the game inside this file" if own is None else f"{own}"

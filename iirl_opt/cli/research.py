@@ -58,16 +58,18 @@ def claims(
     width = max((len(claim.name) for claim in tried), default=0)
     records: list[dict[str, Any]] = []
     failing: list[Result] = []
-    for claim in tried:
-        (result,) = run_claims([claim], examples=examples, seed=seed)
-        failing += [] if result.counterexample is None else [result]
-        records.append(result.record())
-        for line in _lines_of_claim(claim, result, records[-1]["counterexample"] or "", width):
-            printer.say(line)
+    with printer.kept(), printer.progress(len(tried), "claims") as advance:
+        for claim in tried:
+            (result,) = run_claims([claim], examples=examples, seed=seed)
+            failing += [] if result.counterexample is None else [result]
+            records.append(result.record())
+            shown = records[-1]["counterexample"] or ""
+            advance("\n".join(_lines_of_claim(claim, result, shown, width)))
     unmet = sum(not record["agrees"] for record in records)
+    name = None if file is None else Path(file).name
     short = sum(record["finding"] == "falls short" for record in records)
     document = {
-        **head("claims", file=None if file is None else Path(file).name, seed=seed),
+        **head("claims", file=name, seed=seed, complete=not printer.interrupted),
         "examples": examples,
         "unmet": unmet,
         "short": short,
@@ -75,11 +77,12 @@ def claims(
     }
     printer.give(document)
     ended = f", {short} of them for want of instances" if short else ""
-    printer.say(f"{len(records)} claims, {unmet} not as their status says{ended}")
+    of = f" of {len(tried)}" if printer.interrupted else ""
+    printer.say(f"{len(records)}{of} claims, {unmet} not as their status says{ended}")
     printer.keep(document, "claims.json")
     if out is not None:
         _write_counterexamples(failing, out, printer)
-    return UNMET if unmet else ANSWERED
+    return INTERRUPTED if printer.interrupted else UNMET if unmet else ANSWERED
 
 
 def _write_counterexamples(failing: list[Result], out: Path, printer: Printer) -> None:

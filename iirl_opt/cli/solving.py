@@ -38,9 +38,11 @@ def solve(
     from iirl_opt import library
 
     problem = library.read_model(file, **asked)
+    printer = Printer(as_json, out)
     complete = True
     try:
-        answer = library.answer(problem, seed=seed)
+        with printer.progress(name="solving"):
+            answer = library.answer(problem, seed=seed)
     except Interrupted as stop:
         if not isinstance(stop.found, library.ModelAnswer):
             raise
@@ -53,7 +55,6 @@ def solve(
         "evidence": dict(answer.evidence),
         "expectations": [asdict(finding) for finding in findings],
     }
-    printer = Printer(as_json, out)
     printer.give(document)
     printer.say(f"{problem.title}\n  {problem.source}\n")
     for line in problem.question.report(answer):
@@ -85,24 +86,33 @@ def check(
     files = [file for path in paths for file in _model_files(path)]
     printer = Printer(as_json, out)
     report: list[dict[str, Any]] = []
-    for file in files:
-        problem = library.read_model(str(file), **asked)
-        quantities = library.answer(problem, seed=seed).quantities
-        expected = problem.expect if problem.as_stated else []
-        findings = library.check(expected, quantities, file)
-        report += [{"file": str(file), **asdict(finding)} for finding in findings]
-        failed = [finding for finding in findings if not finding.met]
-        mark = "NOT MET" if failed else "ok"
-        printer.say(f"{mark:<8}{file} ({len(findings)} expectations)")
-        for finding in failed:
-            found = f"expected {finding.expected}, found {finding.found!r}"
-            printer.say(f"        {finding.quantity}: {found}")
+    checked = 0
+    with printer.kept(), printer.progress(len(files), "checking") as advance:
+        for file in files:
+            problem = library.read_model(str(file), **asked)
+            quantities = library.answer(problem, seed=seed).quantities
+            expected = problem.expect if problem.as_stated else []
+            findings = library.check(expected, quantities, file)
+            report += [{"file": str(file), **asdict(finding)} for finding in findings]
+            failed = [finding for finding in findings if not finding.met]
+            mark = "NOT MET" if failed else "ok"
+            checked += 1
+            advance(f"{mark:<8}{file} ({len(findings)} expectations)")
+            for finding in failed:
+                found = f"expected {finding.expected}, found {finding.found!r}"
+                printer.say(f"        {finding.quantity}: {found}")
+    complete = not printer.interrupted
     unmet = sum(not finding["met"] for finding in report)
-    printer.say(f"{len(report)} expectations in {len(files)} files, {unmet} not met")
-    document = {**head("check", seed=seed), "unmet": unmet, "expectations": report}
+    of = f"{len(files)} files" if complete else f"{checked} of {len(files)} files"
+    printer.say(f"{len(report)} expectations in {of}, {unmet} not met")
+    document = {
+        **head("check", seed=seed, complete=complete),
+        "unmet": unmet,
+        "expectations": report,
+    }
     printer.give(document)
     printer.keep(document)
-    return UNMET if unmet else ANSWERED
+    return INTERRUPTED if not complete else UNMET if unmet else ANSWERED
 
 
 def _model_files(path: str) -> list[Path]:

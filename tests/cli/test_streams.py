@@ -1,0 +1,121 @@
+"""The command's streams and signals: what cannot be written stops it, and says by which code."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from commands import RUN, child, iirl
+
+from iirl_opt.cli import app, streams
+from iirl_opt.cli.streams import Process
+
+
+class Pipe(io.StringIO):
+    """A stream whose reader goes after some lines, or whose disk is full then."""
+
+    def __init__(self, lines: int, problem: OSError) -> None:
+        super().__init__()
+        self.left, self.problem = lines, problem
+
+    def write(self, text: str) -> int:
+        if self.left <= 0:
+            raise self.problem
+        self.left -= text.count("\n")
+        return super().write(text)
+
+    def fileno(self) -> int:
+        raise OSError("is no file")
+
+
+def main(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["iirl-opt", *map(str, arguments)])
+    before = sys.stdout, sys.stderr, [signal.getsignal(which) for which in streams.ENDING]
+    with pytest.raises(SystemExit) as left:
+        app.main()
+    assert (sys.stdout, sys.stderr, [signal.getsignal(w) for w in streams.ENDING]) == before
+    return int(left.value.code or 0)
+
+
+@pytest.mark.parametrize("lines", range(4))
+@pytest.mark.parametrize(
+    ("problem", "code"), [(BrokenPipeError(), 141), (OSError(28, "No space left on device"), 2)]
+)
+def test_what_stops_a_command_on_its_output_keeps_what_was_done(
+    lines: int, problem: OSError, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = Pipe(lines, problem)
+    monkeypatch.setattr(sys, "stdout", out)
+    arguments = ("learn", "maze-maker", "--episodes", 4, "--out", tmp_path)
+    assert main(*arguments, monkeypatch=monkeypatch) == code
+    assert out.left <= 0
+    if lines >= 3:  # title and game, then an episode a line
+        assert '"complete": false' in (tmp_path / "result.json").read_text()
+
+
+@pytest.mark.parametrize("which", streams.ENDING)
+def test_a_signal_interrupts_and_names_itself(which: signal.Signals) -> None:
+    process = Process()
+    before = signal.getsignal(which)
+    with process.prepared(), pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), which)
+    assert process.stopped_by == 128 + which
+    assert signal.getsignal(which) == before
+
+
+def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with Process().prepared():
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("page", ["cp1252", "ascii", "cp437"])
+def test_a_code_page_without_our_characters_shows_the_others(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=page))
+    with Process().prepared():
+        print("π(s) ≥ 0, ρ")
+        print("value 1")
+    assert raw.getvalue().decode(page).splitlines()[1] == "value 1"
+    assert "(s)" in raw.getvalue().decode(page)
+
+
+def test_a_fault_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> int:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr(app, "app", fails)
+    done = iirl("show", "maze-maker")
+    assert done.code == 70
+    assert "ZeroDivisionError: of ours" in done.err
+    assert done.err.splitlines()[-1] == "iirl-opt: this is a fault of iirl-opt, please report it"
+
+
+@pytest.mark.process
+def test_without_any_stream_files_are_written(tmp_path: Path) -> None:
+    words = " ".join([*RUN, "show", "maze-maker", "--out", str(tmp_path)])
+    done = child(["sh", "-c", f"{words} <&- >&- 2>&-"])
+    assert done.code == 0
+    assert (tmp_path / "result.json").read_text().startswith("{")
+
+
+@pytest.mark.parametrize("command", ["show", "solve", "learn", "compare"])
+def test_a_folder_that_cannot_be_made_is_refused_first(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for name in ("file", "file/below", "link", "n" * 300):
+        done = iirl(command, "maze-maker", "--out", tmp_path / name)
+        assert (done.code, done.out) == (2, "")
+        assert "--out is " in done.err
+    assert (tmp_path / "file").read_text() == "in the way"
