@@ -27,7 +27,7 @@ import iirl_opt.testing  # noqa: E402, F401
 pytest_plugins = ["cost"]
 
 shipped = settings.get_profile("iirl_opt")
-settings.register_profile("quick", shipped, max_examples=15, derandomize=True)
+settings.register_profile("quick", shipped, max_examples=12, derandomize=True)
 settings.register_profile("deep", shipped, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -5,6 +5,7 @@ values by policy iteration, its answer, the values of the pair. Ties that are br
 the leader are an MDP of its own over the tied answers.
 """
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -46,9 +47,10 @@ FOLLOWERS = {
 }
 
 
+@cache
 def random_problem(seed, kind, *, states=5, actions=3):
     """Draw a problem: deterministic or random kernel, integer or real rewards, one or two of them,
-    as (S,) or (S, A, B), some actions forbidden."""
+    as (S,) or (S, A, B), some actions forbidden. The same one again is the same object."""
     rng = np.random.default_rng(seed)
     n, n_leader, n_follower = (
         int(rng.integers(1, most + 1)) for most in (states, actions, actions)
@@ -81,6 +83,11 @@ def every_commitment(problem):
 
 def all_values(problem):
     """Return the leader's values (K, S) of every allowed deterministic commitment."""
+    return _all_values(problem).copy()
+
+
+@cache
+def _all_values(problem):
     return np.array([_values(problem, actions) for actions in every_commitment(problem)])
 
 

@@ -132,7 +132,7 @@ def test_a_search_never_loses_and_ends_in_a_commitment(data, follower):
 
 @pytest.mark.parametrize("follower", [SMOOTH[1], SMOOTH[2], SMOOTH[3], JUMPING[1]])
 def test_a_search_from_the_best_deterministic_one_meets_the_best_of_a_fine_grid(follower):
-    for seed in range(6):
+    for seed in range(4):
         game, reward = random_game(
             2, 2, 2, rng=seed, concentration=0.5, discount="4/5", restart=False
         )
@@ -149,7 +149,7 @@ def test_a_search_from_the_best_deterministic_one_meets_the_best_of_a_fine_grid(
 def test_a_stochastic_commitment_beats_all_deterministic_ones_and_is_stationary():
     """Seeded games; of the first sixty, mixing pays in the last five of these, by up to 2 %."""
     gains = []
-    for seed in (*range(10), 10, 28, 29, 35, 41):
+    for seed in (*range(4), 10, 28, 29, 35, 41):
         game, reward = random_game(
             3, 2, 2, rng=seed, concentration=[1, 0.3, 0.05][seed % 3], restart=False
         )

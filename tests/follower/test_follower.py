@@ -161,7 +161,7 @@ def test_random_ties_repeat_with_a_seed_and_vary_with_a_generator(make):
     seen = {make("random", seed).respond(game, SECOND, COMMITMENT).tobytes() for seed in range(100)}
     assert len(seen) == 8  # two optimal actions in the hall, four in the yard
     rng = np.random.default_rng(0)
-    drawn = [follower.respond(game, SECOND, COMMITMENT, rng) for _ in range(600)]
+    drawn = [follower.respond(game, SECOND, COMMITMENT, rng) for _ in range(300)]
     assert len({answer.tobytes() for answer in drawn}) == 8
     mean = np.mean([answer > 0.5 for answer in drawn], axis=0)
     assert mean == pytest.approx(np.array([[0, 0.5, 0.5, 0], [0.25] * 4]), abs=0.07)
