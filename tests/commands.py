@@ -9,9 +9,12 @@ import threading
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import EllipsisType
+from typing import Any, NamedTuple, TextIO
 
-from iirl_opt.cli.app import run
+import pytest
+
+from iirl_opt.cli.app import main, run
 
 RUN = (sys.executable, "-m", "iirl_opt")
 
@@ -81,3 +84,29 @@ def interrupt(command: Sequence[object], sign: str) -> Done:
             alarm.cancel()
             process.kill()
     return Done(process.returncode, rest, err)
+
+
+def whole(
+    *arguments: object,
+    out: TextIO | EllipsisType | None = ...,
+    err: TextIO | EllipsisType | None = ...,
+) -> Done:
+    """Run ``iirl-opt`` as its process would, from its arguments to its exit code, in this one.
+
+    Parameters
+    ----------
+    out, err : where its streams lead, or None where it has none; what is written there is not
+        returned.
+    """
+    streams = [io.StringIO() if stream is ... else stream for stream in (out, err)]
+    signals = signal.SIGINT, signal.SIGTERM
+    handlers = [signal.getsignal(which) for which in signals]
+    with pytest.MonkeyPatch.context() as here, redirect_stdout(streams[0]):
+        here.setattr(sys, "argv", ["iirl-opt", *map(str, arguments)])
+        with redirect_stderr(streams[1]), pytest.raises(SystemExit) as left:
+            main()
+    assert [signal.getsignal(which) for which in signals] == handlers
+    code = left.value.code
+    assert isinstance(code, int)
+    texts = [stream.getvalue() if isinstance(stream, io.StringIO) else "" for stream in streams]
+    return Done(code, *texts)

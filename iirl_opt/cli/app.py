@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -51,8 +53,23 @@ COMMANDS = (
     figure,
     compare,
 )
+
+
+def _heard(command: Callable[..., int]) -> Callable[..., int]:
+    """Let a command say that it was interrupted: typer would leave without a word."""
+
+    @wraps(command)
+    def heard(**given: Any) -> int:
+        try:
+            return command(**given)
+        except KeyboardInterrupt:
+            raise typer.Abort from None
+
+    return heard
+
+
 for _command in COMMANDS:
-    app.command()(_command)
+    app.command()(_heard(_command))
 
 
 def main() -> None:
@@ -91,7 +108,7 @@ def run(arguments: list[str]) -> int:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return NO_ANSWER
     except (errors.IIRLError, OSError) as problem:
-        typer.echo(f"iirl-opt: {problem}", err=True)
+        typer.echo(f"iirl-opt: {_in_a_line(problem)}", err=True)
         return BAD_INPUT
     except MemoryError:
         typer.echo("iirl-opt: there is not enough memory for this", err=True)
@@ -101,6 +118,14 @@ def run(arguments: list[str]) -> int:
         typer.echo("iirl-opt: this is a fault of iirl-opt, please report it", err=True)
         return INTERNAL
     return int(code or ANSWERED)
+
+
+def _in_a_line(problem: Exception) -> str:
+    """Return what is wrong, its place first, without the middle of what is endless."""
+    said = str(problem)
+    if isinstance(problem, OSError) and problem.filename is not None:
+        said = f"{problem.filename}: {problem.strerror}"
+    return said if len(said) <= 500 else f"{said[:200]} … {said[-200:]}"
 
 
 def _say_who_has(option: str | None) -> None:

@@ -55,6 +55,7 @@ def learn(
         problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
     )
     printer = Printer(as_json, out)
+    folder = printer.folder(problem.path.stem)
     printer.say(f"{problem.title}: {problem.game}\n{run.title}")
     try:
         with printer.progress(run.total) as advance:
@@ -75,7 +76,7 @@ def learn(
         printer.say(line)
     printer.say_findings(findings)
     text = text_of(document, lines=True)
-    for written in run.write(printer.folder(problem.path.stem), text, picture):
+    for written in run.write(folder, text, picture):
         printer.say(f"wrote {written}")
     if not run.complete:
         return INTERRUPTED

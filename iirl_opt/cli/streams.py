@@ -72,6 +72,8 @@ class Process:
         """
         gone = isinstance(problem, BrokenPipeError)
         self.stopped_by, self.lost = (CLOSED, None) if gone else (BAD_INPUT, problem)
+        if gone:  # who has seen enough is told no more
+            sys.stderr = io.StringIO()
         raise KeyboardInterrupt
 
     def _end(self, which: int, _frame: FrameType | None) -> None:
@@ -99,6 +101,12 @@ class _Guarded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    @property
+    def encoding(self) -> str:
+        """The code page, by no name of ASCII: click would write UTF-8 to it all the same."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        return "us, replaced" if encoding.lower() in ("ascii", "us-ascii") else encoding
 
     def write(self, text: str) -> int:
         """Write text, unless the stream has failed."""
