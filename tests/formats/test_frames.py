@@ -410,7 +410,7 @@ TEXT = "state,follower,next_state,probability,reward\nh,go,h,1/3,0\nh,go,g,2/3,1
         (
             "t.csv",
             TEXT.replace(",", ";").encode(),
-            "no state column is called 'state' .known: 'state;",
+            "no state column is called 'state'; did you mean .* .known: 'state;",
         ),
         ("t.csv", TEXT.replace("2/3", "two").encode(), "row 1, column 'probability' is 'two'"),
         ("t.csv", TEXT.replace("2/3", "").encode(), "row 1, column 'probability' is empty"),

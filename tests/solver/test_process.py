@@ -36,8 +36,8 @@ problem = cp.Problem(cp.Minimize(cp.sum(off)), rows)
 
 LARGE = """
 rng = np.random.default_rng(0)
-x = cp.Variable(2500)
-problem = cp.Problem(cp.Minimize(rng.random(2500) @ x), [rng.random((1500, 2500)) @ x >= 1, x >= 0])
+x = cp.Variable(1000)
+problem = cp.Problem(cp.Minimize(rng.random(1000) @ x), [rng.random((700, 1000)) @ x >= 1, x >= 0])
 """
 
 

@@ -498,7 +498,10 @@ def test_a_falsifying_instance_is_reported_as_what_makes_it_again():
         (lambda: tied_rewards(MDP([[[1]]], 0)), "game is MDP; allowed a TwoAgentMDP"),
         (lambda: tied_rewards(GAME, faces=0), "faces is 0; allowed a whole number ≥ 1"),
         (lambda: followers(kinds=()), "kinds is empty"),
-        (lambda: followers(kinds=("greedy",)), r"kinds\[0\] is 'greedy'; allowed optimal, "),
+        (
+            lambda: followers(kinds=("greedy",)),
+            r"kinds\[0\] is 'greedy'; allowed epsilon_greedy \(the nearest\), ",
+        ),
         (lambda: followers(ties="first"), "ties is 'first'; allowed a list"),
         (lambda: followers(ties=("all",)), "ties are all, under which no ε-greedy follower"),
         (lambda: followers(max_beta=-1), "max_beta is -1"),
