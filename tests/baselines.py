@@ -63,6 +63,9 @@ def made(what):
         "grid": lambda: iirl.grid_game("S.\n.1", discount="1/2", prizes={"1": 1}),
         "learner": lambda: iirl.InteractiveIRL(GAME),
         "active": lambda: iirl.ActiveIRL(GAME),
+        "episode": lambda: next(iirl.interact(made("learner"), R, 1)),
+        "episode record": lambda: iirl.learn.record_of(made("episode")),
+        "drawn": drawn,
         "protocol": lambda: iirl.VerificationProtocol(GAME, R),
         "fixed": lambda: iirl.learn.FixedEnvironment(made("learner")),
         "strict": lambda: iirl.strict_environment([0, 1, 1, 2], "1/2", "1/8", rational=True),
@@ -138,6 +141,17 @@ def environment(**more):
 def on(what, **arguments):
     """Return the baseline of a method of an object that is made when it is needed."""
     return lambda: (made(what), {k: v() if callable(v) else v for k, v in arguments.items()})
+
+
+def sampler():
+    return iirl.bayesian.PosteriorSampler(made("posterior"), 4, chains=1, fast=False)
+
+
+def drawn():
+    """Return the record of a sampler that has drawn all."""
+    chains = sampler()
+    list(chains)
+    return chains.record()
 
 
 def problem_and(**arguments):
@@ -483,6 +497,10 @@ LEARNING = {
     "ActiveIRL.regret": on("active"),
     "ActiveIRL.tell": on("active", response=PI2, pi1=PI1),
     "InteractiveIRL": lambda: dict(game=GAME),
+    "ActiveIRL.recall": on("active", seen=lambda: made("observation"), memory={}),
+    "BayesianInteractiveIRL.recall": on("bayesian", seen=lambda: made("trajectory"), memory={}),
+    "recall": lambda: dict(learner=made("learner"), record=made("episode record"), best=1.0),
+    "record_of": lambda: dict(episode=made("episode")),
     "InteractiveIRL.tell": on("learner", response=PI2, pi1=PI1),
     "FixedEnvironment": lambda: dict(learner=made("learner")),
     "FixedEnvironment.tell": on("fixed", response=PI2, pi1=PI1),
@@ -545,6 +563,10 @@ BAYESIAN = {
     "sample": lambda: dict(
         posterior=made("posterior"), proposals=4, chains=1, fast=False, initial=[(UNIT, 1.0)]
     ),
+    "PosteriorSampler": lambda: dict(
+        posterior=made("posterior"), proposals=4, chains=1, fast=False
+    ),
+    "PosteriorSampler.take_up": lambda: (sampler(), dict(record=made("drawn"))),
     "sampling": lambda: dict(posterior=made("posterior"), proposals=4, chains=1, fast=False),
 }
 

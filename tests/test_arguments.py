@@ -53,7 +53,7 @@ POSITIVE = {"tolerance", "spread", "weight", "price", "bound", "width", "scale",
 # What else has a meaning, by callable and argument; both are patterns.
 MEANINGS = {
     r".*(answer|log_answer)\.tolerance": {"zero"},  # ties are exact
-    r"(Known|UniformPrior|GammaPrior|Posterior|budget|regret|loss|interact)(\.log_density)?"
+    r"(Known|UniformPrior|GammaPrior|Posterior|budget|regret|loss|interact|recall)(\.log_density)?"
     r"\.(value|low|high|parameter|limit|best)": {"negative", "negative float"},
     r"budget\.limit": {"0-d"},
     r"(Affine\.constant|Counterpart\.answer\.value)": {"negative", "negative float"},

@@ -32,6 +32,7 @@ from .proposals import (
     SimplexWalk as SimplexWalk,
 )
 from .sampler import (
+    PosteriorSampler as PosteriorSampler,
     sample as sample,
     sampling as sampling,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Hamiltonian",
     "Known",
     "Posterior",
+    "PosteriorSampler",
     "ReflectedStep",
     "Ridge",
     "SimplexWalk",

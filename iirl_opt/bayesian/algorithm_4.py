@@ -22,9 +22,10 @@ with what it has learnt.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,9 +37,21 @@ from iirl_opt.bayesian.posterior import Normal, Posterior
 from iirl_opt.bayesian.priors import PRIOR, DirichletPrior, ParameterPrior, RewardPrior
 from iirl_opt.bayesian.proposals import MOVE, REWARD_MOVE, SimplexWalk
 from iirl_opt.bayesian.sampler import START, ParameterMove, RewardMove, sample
-from iirl_opt.checks import FLAG, POSITIVE, SEED, checked, each, is_a, one_of, unmasked, whole
+from iirl_opt.checks import (
+    FLAG,
+    MAPPING,
+    POSITIVE,
+    SEED,
+    checked,
+    each,
+    is_a,
+    one_of,
+    unmasked,
+    whole,
+)
 from iirl_opt.errors import InvalidObservation, InvalidPolicy
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.game.reward import check_reward
 from iirl_opt.learn.episode_regret import plan_for, value_of
 from iirl_opt.learn.learner import Learner
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe
@@ -279,3 +292,27 @@ class BayesianInteractiveIRL(Learner):
         evidence = self.known.observe(seen, weight=weight)
         initial = self._draws.last if self.episode else self.initial
         return replace(self, evidence=evidence, initial=initial, history=(*self.history, seen))
+
+    def memory(self) -> dict[str, Any]:
+        """Return where the chains of this learner start, ready for JSON."""
+        starts = self.initial
+        return {"initial": starts and [[r.tolist(), theta] for r, theta in starts]}
+
+    @checked(seen=SEEN, memory=MAPPING)
+    def recall(self, seen: Observation | Trajectory, memory: Mapping[str, Any]) -> Self:
+        """Return the learner that also knows an episode of an earlier run, as `tell` does.
+
+        Raises
+        ------
+        InvalidArgument, InvalidReward
+            The memory is no start of chains in this game.
+
+        **Cost** arithmetic: nothing is drawn.
+        """
+        starts = memory.get("initial")
+        if starts is not None:
+            starts = each(START)("memory", starts)
+            for reward, _ in starts:
+                check_reward(self.game, reward, "memory")
+        evidence = self.known.observe(seen)
+        return replace(self, evidence=evidence, initial=starts, history=(*self.history, seen))

@@ -11,19 +11,16 @@ and the more commitments, the more.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.bayesian import engine
 from iirl_opt.bayesian.chains import Chains
-from iirl_opt.bayesian.engine import STAY
-from iirl_opt.bayesian.families import BoltzmannFamily, EpsilonGreedyFamily
+from iirl_opt.bayesian.markov_chain import MarkovChain, engine_of, on_grid
 from iirl_opt.bayesian.posterior import Posterior
-from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
+from iirl_opt.bayesian.priors import Known
 from iirl_opt.bayesian.proposals import (
     MOVE,
     REWARD_MOVE,
@@ -35,10 +32,13 @@ from iirl_opt.bayesian.proposals import (
     Step,
     parameter_step,
 )
+from iirl_opt.bayesian.records import read_into, written
 from iirl_opt.bayesian.starts import StartSearch
 from iirl_opt.checks import (
     FINITE,
     FLAG,
+    MAPPING,
+    NOT_NEGATIVE,
     RNG,
     SEED,
     array_of_floats,
@@ -48,9 +48,9 @@ from iirl_opt.checks import (
     refuse,
     whole,
 )
-from iirl_opt.errors import InvalidArgument, InvalidReward, MissingExtra
+from iirl_opt.errors import InvalidArgument, InvalidReward
 
-__all__ = ["Start", "sample", "sampling"]
+__all__ = ["PosteriorSampler", "Start", "sample", "sampling"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -150,7 +150,7 @@ def sample(
     >>> prior.rewards.shape, bool(np.allclose(prior.rewards.sum(axis=2), 1))
     ((2, 20, 4), True)
     """
-    *_, last = sampling(
+    *_, last = PosteriorSampler(
         posterior,
         proposals,
         move=move,
@@ -165,6 +165,11 @@ def sample(
     return last
 
 
+def sampling(posterior: Posterior, proposals: int, **settings: Any) -> Iterator[Chains]:
+    """Yield the draws so far, again and again, until there are all of them; see `sample`."""
+    return iter(PosteriorSampler(posterior, proposals, **settings))
+
+
 @checked(
     posterior=is_a(Posterior),
     proposals=whole(1),
@@ -177,199 +182,117 @@ def sample(
     initial=each(START),
     rng=SEEDS,
 )
-def sampling(
-    posterior: Posterior,
-    proposals: int,
-    *,
-    move: RewardMove | None = None,
-    parameter_move: ParameterMove | None = None,
-    chains: int = 4,
-    thin: int = 1,
-    warmup: int | None = None,
-    initial: Start | None = None,
-    rng: int | Sequence[int] | np.random.Generator | None = 0,
-    fast: bool | None = None,
-) -> Iterator[Chains]:
-    """Yield the draws so far, again and again, until there are all of them; see `sample`."""
-    began = time.perf_counter()
-    move = SimplexWalk() if move is None else move
-    if warmup is None:
-        warmup = 0 if getattr(move, "acceptance", None) is None else proposals // 4
-    if thin > proposals:
-        raise InvalidArgument("thin", f"is {thin}", f"≤ {proposals}, the proposals", thin)
-    step = _parameter_step(posterior, parameter_move)
-    running = [
-        _Chain(posterior, move, step, at, own, _engine(posterior, fast))
-        for at, own in _starts(posterior, move, initial, chains, SEEDS("rng", rng))
-    ]
-    n_states, draws = posterior.evidence.game.n_states, proposals // thin
-    rewards = np.empty((chains, draws, n_states))
-    parameters, logs = np.empty((2, chains, draws))
-    accepted = np.zeros(chains)
-    block = max(1, PLANS // (thin * max(1, len(posterior.evidence.commitments))))
-    for chain in running:
-        chain.warm_up(warmup, block)
-    for lo in range(0, draws, block):
-        hi = min(draws, lo + block)
-        for c, chain in enumerate(running):
-            out = (rewards[c, lo:hi], parameters[c, lo:hi], logs[c, lo:hi])
-            accepted[c] += chain.run(out, thin)
-        yield Chains(
-            rewards[:, :hi],
-            parameters[:, :hi],
-            logs[:, :hi],
-            accepted / (hi * thin),
-            thin,
-            posterior.family.parameter,
-            posterior.family.scales,
-            time.perf_counter() - began,
-        )
+class PosteriorSampler:
+    """Chains under way: iterate it for the draws so far, until there are all of them.
 
-
-@dataclass(frozen=True)
-class _Engine:
-    """The chains' code, and family and priors in the form that it reads."""
-
-    metropolis: Callable[..., int]
-    hamiltonian: Callable[..., int]
-    family: Any
-    priors: tuple[Any, Any]
-
-
-class _Chain:
-    """One chain: its place, its generator and its own bases."""
+    `record` says what was drawn since the last record and where the chains stand; another sampler
+    of the same arguments goes on from records, to the same draws. For parameters see `sample`.
+    """
 
     def __init__(
         self,
         posterior: Posterior,
-        move: RewardMove,
-        step: Step,
-        at: tuple[Array, float],
-        rng: np.random.Generator,
-        code: _Engine,
+        proposals: int,
+        *,
+        move: RewardMove | None = None,
+        parameter_move: ParameterMove | None = None,
+        chains: int = 4,
+        thin: int = 1,
+        warmup: int | None = None,
+        initial: Start | None = None,
+        rng: int | Sequence[int] | np.random.Generator | None = 0,
+        fast: bool | None = None,
     ) -> None:
-        self.move, self.step, self.rng, self.code = move, step, rng, code
-        # On a grid there is no sliding, and a parameter that is known or of no scale has no ridge.
-        self.slides = (
-            isinstance(move, DirichletProposal) and posterior.family.scales and step[0] != STAY
-        )
-        reward, parameter = at
-        prior = posterior.reward_prior
-        units = np.zeros(reward.size, dtype=np.int64)
-        if isinstance(move, SimplexWalk):
-            units, reward = _on_grid(move, prior, reward)
-        log = posterior.log_density(reward, parameter)
-        if not np.isfinite(log):
-            raise InvalidArgument(
-                "initial", f"has the log density {log}", "a point of finite density", at
-            )
-        self.bank = posterior.bank(reward)
-        self.state = (reward, units, np.array([parameter, log, 0.0]))
-        if isinstance(move, Hamiltonian):
-            self._check_hamiltonian(posterior)
-            total = rng.standard_gamma(_concentration(prior, reward.size).sum())
-            y = np.log(np.maximum(reward, 1e-12)) + np.log(total)
-            self.x = np.append(y, np.log(parameter))
-            self.scalars = np.array([np.log(move.step), log])
+        self._began = time.perf_counter()
+        move = SimplexWalk() if move is None else move
+        if warmup is None:
+            warmup = 0 if getattr(move, "acceptance", None) is None else proposals // 4
+        if thin > proposals:
+            raise InvalidArgument("thin", f"is {thin}", f"≤ {proposals}, the proposals", thin)
+        step = _parameter_step(posterior, parameter_move)
+        self._posterior, self._thin, self._warmup = posterior, thin, warmup
+        self._running = [
+            MarkovChain(posterior, move, step, at, own, engine_of(posterior, fast))
+            for at, own in _starts(posterior, move, initial, chains, SEEDS("rng", rng))
+        ]
+        n_states, draws = posterior.evidence.game.n_states, proposals // thin
+        self._rewards = np.empty((chains, draws, n_states))
+        self._parameters, self._logs = np.empty((2, chains, draws))
+        self._accepted = np.zeros(chains)
+        self._drawn = self._recorded = 0
 
-    def _check_hamiltonian(self, posterior: Posterior) -> None:
-        for name, value, allowed in (
-            ("family", posterior.family, BoltzmannFamily),
-            ("reward_prior", posterior.reward_prior, DirichletPrior),
-            ("parameter_prior", posterior.parameter_prior, GammaPrior | Known),
-        ):
-            if not isinstance(value, allowed):
-                raise InvalidArgument(
-                    name,
-                    f"is {value!r}",
-                    "BoltzmannFamily, DirichletPrior and GammaPrior or Known for Hamiltonian",
-                    value,
-                )
-        if not self.state[2][0] > 0:
-            raise InvalidArgument("initial", "has β = 0", "β > 0 for Hamiltonian", 0.0)
+    def __iter__(self) -> Iterator[Chains]:
+        """Yield the draws so far, a look a second or less."""
+        draws = self._logs.shape[1]
+        block = max(1, PLANS // (self._thin * max(1, len(self._posterior.evidence.commitments))))
+        if not self._drawn:
+            for chain in self._running:
+                chain.warm_up(self._warmup, block)
+        for lo in range(self._drawn, draws, block):
+            hi = min(draws, lo + block)
+            for c, chain in enumerate(self._running):
+                out = (self._rewards[c, lo:hi], self._parameters[c, lo:hi], self._logs[c, lo:hi])
+                self._accepted[c] += chain.run(out, self._thin)
+            self._drawn = hi
+            yield self.chains
 
-    def warm_up(self, proposals: int, block: int) -> None:
-        """Make proposals whose draws are not kept; steps adapt in them."""
-        n_states = self.state[0].size
-        for lo in range(0, proposals, block):
-            n = min(block, proposals - lo)
-            out = (np.empty((n, n_states)), np.empty(n), np.empty(n))
-            self.run(out, 1, adapted=lo)
-
-    def run(self, out: tuple[Array, Array, Array], thin: int, *, adapted: int = -1) -> int:
-        """Fill draws; return the number of accepted proposals."""
-        if not isinstance(self.move, Hamiltonian):
-            aim = self.move.acceptance if isinstance(self.move, DirichletProposal) else None
-            return self.code.metropolis(
-                self.bank,
-                self.code.family,
-                self.code.priors,
-                (self.move.code, self.step, self.slides),
-                self.rng,
-                self.state,
-                out,
-                thin,
-                (0.0, -1.0) if aim is None else (float(aim), float(adapted)),
-            )
-        moving = self.step[0] != STAY
-        settings = (self.move.leaps, self.move.acceptance, float(adapted), moving)
-        priors = (_concentration(self.code.priors[0], self.state[0].size), _numbers(self.code))
-        state = (self.x, self.scalars)
-        return self.code.hamiltonian(
-            self.bank, self.code.family, priors, settings, self.rng, state, out, thin
+    @property
+    def chains(self) -> Chains:
+        """The draws so far."""
+        hi, family = self._drawn, self._posterior.family
+        return Chains(
+            self._rewards[:, :hi],
+            self._parameters[:, :hi],
+            self._logs[:, :hi],
+            self._accepted / (max(1, hi) * self._thin),
+            self._thin,
+            family.parameter,
+            family.scales,
+            time.perf_counter() - self._began,
         )
 
+    def record(self) -> dict[str, Any]:
+        """Return what was drawn since the last record, and where the chains stand, for JSON."""
+        lo, hi = self._recorded, self._drawn
+        self._recorded = hi
+        return {
+            "draws": [lo, hi],
+            "seconds": time.perf_counter() - self._began,
+            "arrays": [written(array) for array in self._arrays(lo, hi)],
+            "generators": [chain.rng.bit_generator.state for chain in self._running],
+        }
 
-def _concentration(prior: Any, n_states: int) -> Array:
-    return prior.shape(n_states) if isinstance(prior, DirichletPrior) else prior
+    @checked(record=MAPPING)
+    def take_up(self, record: Mapping[str, Any]) -> None:
+        """Take up a record of a sampler of the same arguments: the next one.
 
+        Raises
+        ------
+        InvalidArgument
+            It is another one, or none; nothing is changed.
+        """
+        lo, draws, at = self._drawn, self._logs.shape[1], record.get("draws")
+        hi = at[1] if isinstance(at, list) and len(at) == 2 and at[0] == lo else None
+        if type(hi) is not int or not lo < hi <= draws:
+            allowed = f"[{lo}, n], {lo} < n ≤ {draws}"
+            raise InvalidArgument("record.draws", f"is {at!r:.60}", allowed, at)
+        states = each(MAPPING)("record.generators", record.get("generators"))
+        if len(states) != len(self._running):
+            allowed = f"{len(self._running)}"
+            raise InvalidArgument("record.generators", f"are {len(states)}", allowed, states)
+        pairs = zip(self._running, states, strict=True)
+        generators = [chain.generator(state) for chain, state in pairs]
+        seconds = NOT_NEGATIVE("record.seconds", record.get("seconds"))
+        read_into("record.arrays", record.get("arrays"), self._arrays(lo, hi))
+        for chain, generator in zip(self._running, generators, strict=True):
+            chain.rng.bit_generator.state = generator
+        self._drawn = self._recorded = hi
+        self._began = time.perf_counter() - seconds
 
-def _numbers(code: _Engine) -> tuple[int, float, float]:
-    prior = code.priors[1]
-    return prior if isinstance(prior, tuple) else _parameter_code(prior)
-
-
-def _parameter_code(prior: Any) -> tuple[int, float, float]:
-    """Return how the engine writes a prior of a parameter that it knows."""
-    if type(prior) is GammaPrior:
-        return 1, float(prior.shape), float(prior.rate)
-    if type(prior) is UniformPrior:
-        return 2, float(prior.low), float(prior.high)
-    return 0, 0.0, 0.0
-
-
-def _engine(posterior: Posterior, fast: bool | None) -> _Engine:
-    """Return compiled code where that is possible and wanted, else plain."""
-    family, prior, parameter = (
-        posterior.family,
-        posterior.reward_prior,
-        posterior.parameter_prior,
-    )
-    known = (
-        type(family) in (BoltzmannFamily, EpsilonGreedyFamily)
-        and type(prior) is DirichletPrior
-        and type(parameter) in (GammaPrior, UniformPrior, Known)
-    )
-    plain = _Engine(engine.metropolis, engine.hamiltonian, family, (prior, parameter))
-    if fast is False or (fast is None and not known):
-        return plain
-    if not known:
-        raise InvalidArgument(
-            "fast",
-            f"is True for {family!r}, {prior!r}, {parameter!r}",
-            "False or None for families and priors that are not this library's",
-            fast,
-        )
-    try:
-        code = engine.compiled()
-    except MissingExtra:
-        if fast:
-            raise
-        return plain
-    assert isinstance(prior, DirichletPrior)
-    shape = prior.shape(posterior.evidence.game.n_states)
-    number = engine.BOLTZMANN if type(family) is BoltzmannFamily else engine.EPSILON_GREEDY
-    return _Engine(*code, number, (shape, _parameter_code(parameter)))
+    def _arrays(self, lo: int, hi: int) -> list[NDArray[Any]]:
+        """Return some draws and all that changes from draw to draw."""
+        draws = [part[:, lo:hi] for part in (self._rewards, self._parameters, self._logs)]
+        return [*draws, self._accepted, *(a for chain in self._running for a in chain.arrays)]
 
 
 def _parameter_step(posterior: Posterior, given: ParameterMove | None) -> Step:
@@ -377,27 +300,6 @@ def _parameter_step(posterior: Posterior, given: ParameterMove | None) -> Step:
     if given is None or isinstance(prior, Known):
         return parameter_step(prior, posterior.support, posterior.family.scales)
     return given.code(posterior.support)
-
-
-def _on_grid(move: SimplexWalk, prior: Any, reward: Array) -> tuple[Integers, Array]:
-    """Return the units of a point of a walk's grid near a reward (S,), and that point."""
-    units = move.snap(reward, least=_least_units(prior, reward.size))
-    return units, units / move.grid
-
-
-def _least_units(prior: Any, n_states: int) -> int:
-    """Return the units that each state must have for a prior to have a finite density there."""
-    if not isinstance(prior, DirichletPrior):
-        return 0
-    shape = prior.shape(n_states)
-    if (shape < 1).any():
-        raise InvalidArgument(
-            "reward_prior",
-            f"is {prior!r}",
-            "concentrations ≥ 1 for SimplexWalk: below, the density is infinite on its boundary",
-            prior,
-        )
-    return int((shape > 1).any())
 
 
 def _starts(
@@ -416,7 +318,7 @@ def _starts(
 
     def place(r: Array) -> Array:
         if isinstance(move, SimplexWalk):
-            return _on_grid(move, posterior.reward_prior, r)[1]
+            return on_grid(move, posterior.reward_prior, r)[1]
         return r
 
     search = StartSearch(posterior, place)

@@ -17,8 +17,11 @@ from iirl_opt.cli.options import (
     LearnerName,
     Out,
     Picture,
+    Restart,
+    Resume,
     Seed,
     asking,
+    beginning,
     check_picture,
 )
 from iirl_opt.cli.printing import Printer
@@ -41,6 +44,8 @@ def learn(
     picture: Picture = None,
     asked: Asked = NOTHING,
     out: Out = None,
+    resume: Resume = False,
+    restart: Restart = False,
     as_json: Json = False,
 ) -> int:
     """Learn the unknown reward: by Algorithm 1 or another learner; or its posterior."""
@@ -51,18 +56,31 @@ def learn(
     if learner is not None:
         check_learner(learner)
     problem = library.read_model(file, **asked)
-    run = library.learn(
-        problem, episodes=episodes, seed=seed, learner=learner, proposals=proposals, chains=chains
-    )
     printer = Printer(as_json, out)
     folder = printer.folder(problem.path.stem)
+    checkpoint = None if folder is None else folder / "learn.jsonl"
+    run = library.learn(
+        problem,
+        checkpoint=checkpoint,
+        begin=beginning(checkpoint, resume=resume, restart=restart),
+        episodes=episodes,
+        seed=seed,
+        learner=learner,
+        proposals=proposals,
+        chains=chains,
+    )
+    lines = iter(run)  # refuses a folder or what it holds before anything is computed
     printer.say(f"{problem.title}: {problem.game}\n{run.title}")
+    if run.taken_up:
+        printer.say(f"{run.taken_up} of {run.total} steps are in {checkpoint}")
     try:
-        with printer.progress(run.total) as advance:
-            for line in run:
+        with printer.progress(run.total - run.taken_up) as advance:
+            for line in lines:
                 advance(line)
     except KeyboardInterrupt:
-        printer.say("interrupted: keeping what is done")
+        goes_on = f"; with --resume the same command goes on from {checkpoint}"
+        kept = goes_on if checkpoint is not None and run.taken_up else ""
+        printer.say(f"interrupted: keeping what is done{kept}")
     found = run.document()
     expected = problem.expect if run.as_stated else []
     findings = library.check(expected, found["quantities"], problem.path)

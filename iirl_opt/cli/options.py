@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from iirl_opt.checkpoint import Beginning
 from iirl_opt.cli.completion import complete_learner, complete_model
 from iirl_opt.errors import MissingExtra
 
@@ -30,6 +31,7 @@ __all__ = [
     "Scheduler",
     "Seed",
     "asking",
+    "beginning",
     "check_picture",
 ]
 
@@ -130,6 +132,22 @@ def check_picture(path: Path | None) -> None:
         raise typer.BadParameter(f"--plot is {str(path)!r}, in no folder that there is")
     if find_spec("matplotlib") is None:
         raise MissingExtra("--plot", "plot")
+
+
+def beginning(checkpoint: Path | None, *, resume: bool, restart: bool) -> Beginning:
+    """Return how a checkpoint is begun by these options.
+
+    Raises
+    ------
+    BadParameter
+        Both are given, or there is no folder for a checkpoint.
+    """
+    if resume and restart:
+        raise typer.BadParameter("--resume stands beside --restart; allowed one of them")
+    if (resume or restart) and checkpoint is None:
+        name = "--resume" if resume else "--restart"
+        raise typer.BadParameter(f"{name} with --json needs the folder, --out DIR")
+    return "resume" if resume else "restart" if restart else "new"
 
 
 def asking(command: Callable[..., int]) -> Callable[..., int]:

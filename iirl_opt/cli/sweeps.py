@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from iirl_opt.cli.json_document import text_of
+from iirl_opt.cli.options import beginning
 from iirl_opt.cli.printing import Printer
 
 __all__ = ["SweepRun"]
@@ -52,14 +53,8 @@ class SweepRun:
         BadParameter
             There is no folder to resume from, or options that exclude each other.
         """
-        if (resume or restart) and self.folder is None:
-            option = "--resume" if resume else "--restart"
-            raise typer.BadParameter(f"{option} with --json needs the folder, --out DIR")
-        if resume and restart:
-            raise typer.BadParameter("--resume beside --restart; allowed one of them")
-        if scheduler is not None and jobs > 1:
-            raise typer.BadParameter("--jobs beside --scheduler, whose workers compute")
         checkpoint = None if self.folder is None else self.folder / f"{self.name}.jsonl"
+        beginning(checkpoint, resume=resume, restart=restart)
         try:
             with (
                 _executor(scheduler) as executor,

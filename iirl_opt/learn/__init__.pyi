@@ -43,6 +43,10 @@ from .proposition_1 import (
     ConvergenceCondition as ConvergenceCondition,
     convergence_condition as convergence_condition,
 )
+from .records import (
+    recall as recall,
+    record_of as record_of,
+)
 from .same_answer import (
     OneAnswer as OneAnswer,
     one_answer as one_answer,
@@ -75,5 +79,7 @@ __all__ = [
     "interact",
     "loss",
     "one_answer",
+    "recall",
+    "record_of",
     "regret",
 ]

@@ -19,14 +19,16 @@ Source: paper, Section 3.2, the protocol of Interactive IRL.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import MAPPING, checked
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
-from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.observation import SEEN, Observation, Trajectory
 
 __all__ = ["Learner"]
 
@@ -107,6 +109,26 @@ class Learner(ABC):
     def facts(self) -> dict[str, float]:
         """Return numbers that are worth a look after each episode, by name; none by default."""
         return {}
+
+    def memory(self) -> dict[str, Any]:
+        """Return what `recall` needs beside what was seen last, ready for JSON; by default nothing.
+
+        It is for what `tell` would compute at length, and nothing else.
+        """
+        return {}
+
+    @checked(seen=SEEN, memory=MAPPING)
+    def recall(self, seen: Observation | Trajectory, memory: Mapping[str, Any]) -> Self:
+        """Return the learner that also knows an episode of an earlier run, as `tell` does.
+
+        Parameters
+        ----------
+        seen : what the learner was told, as its `history` has it.
+        memory : what `memory` returned of the learner that knew it.
+        """
+        if isinstance(seen, Trajectory):
+            return self.tell(seen, pi1=seen.pi1)
+        return self.tell(seen.played if seen.whole else seen.pi2, pi1=seen.pi1)
 
     def _keep_first(self, first: ArrayLike | None) -> None:
         """Check the first commitment of a frozen dataclass, and keep it where nobody changes it."""

@@ -3,6 +3,9 @@
 A `Run` is iterated for the lines that tell how far it is. Whenever it is stopped it knows what
 there is so far: its quantities, the document of its result, the lines of its report, its pictures.
 An `EpisodesRun` is one in which a learner plays against the file's follower.
+
+With a *checkpoint* each step is kept as soon as it is done: a run that ended early, however it did,
+is taken up again and comes to the same result as if nothing had been in its way.
 """
 
 from __future__ import annotations
@@ -10,14 +13,23 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from iirl_opt.checks import whole
-from iirl_opt.errors import FileProblem
+import numpy as np
+
+from iirl_opt.checkpoint import Beginning, Checkpoint
+from iirl_opt.checks import FINITE, MAPPING, each, refuse, whole
+from iirl_opt.errors import FileProblem, IIRLError
 from iirl_opt.files import write_text
 from iirl_opt.library.problem import ModelProblem
+from iirl_opt.versions import versions
+
+if TYPE_CHECKING:
+    from iirl_opt.learn import Episode, Learner
 
 __all__ = ["EpisodesRun", "Run", "numbers_given"]
 
@@ -46,6 +58,14 @@ def numbers_given(problem: ModelProblem, given: Mapping[str, Any], *known: str) 
     return stated
 
 
+def FACT(name: str, value: Any) -> list[Any]:
+    """Return what a learner said of itself: a list of a name and a number."""
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str):
+        raise refuse(name, value, "a name and a number")
+    FINITE(name, value[1])
+    return value
+
+
 class Run(ABC):
     """The run of a file, from before its first step on.
 
@@ -57,6 +77,9 @@ class Run(ABC):
     Attributes
     ----------
     complete : whether the run came to its end.
+    checkpoint : the file that keeps each step, or None.
+    begin : whether it is ``"new"``, resumed from or restarted, see `iirl_opt.checkpoint`.
+    settings_asked : what steps depend on and a file or its reader chose, by name, JSON-able.
     main_picture : the name of the file of that picture in a folder.
     """
 
@@ -65,15 +88,105 @@ class Run(ABC):
     problem: ModelProblem
     given: Mapping[str, Any]
     complete: bool
+    checkpoint: Path | None
+    begin: Beginning
+    settings_asked: dict[str, Any]
 
     def __init__(self, problem: ModelProblem, given: Mapping[str, Any]) -> None:
         self.problem, self.given = problem, given
         self.complete = False
+        self.checkpoint, self.begin = None, "new"
+        self._work: Checkpoint | None = None
 
     def __iter__(self) -> Iterator[str]:
-        """Yield a line for each step."""
-        yield from self.steps()
-        self.complete = True
+        """Open the checkpoint, take up what it holds, and return what yields a line a step.
+
+        Raises
+        ------
+        FileProblem
+            The checkpoint is another process's, unfinished, of something else or damaged; or it
+            holds what is no step of this run: names file and line.
+        OSError
+            It cannot be made.
+        """
+        if self.checkpoint is not None:
+            with ExitStack() as stack:
+                work = stack.enter_context(
+                    Checkpoint(self.checkpoint, self.about, begin=self.begin)
+                )
+                self._take_up(work)
+                stack.pop_all()
+            self._work, self.begin = work, "resume"  # who iterates it again goes on
+        return self._lines()
+
+    def _lines(self) -> Iterator[str]:
+        if self._work is None:
+            yield from self.steps()
+            self.complete = True
+            return
+        with self._work as work:
+            yield from self.steps()
+            self.complete = True
+            work.finish()
+
+    def _take_up(self, work: Checkpoint) -> None:
+        """Take up the records of a checkpoint."""
+        if len(work.records) > self.total:
+            problem = f"holds {len(work.records)} steps; allowed at most {self.total}, as are asked"
+            raise FileProblem(work.path, problem)
+        for i, record in enumerate(work.records[self.taken_up :], start=self.taken_up):
+            try:
+                self.take_up(record)
+            except IIRLError as problem:
+                raise work.problem(i, f"is no step of this run: {problem}") from problem
+
+    def keep(self, step: object) -> None:
+        """Write what a step has done, JSON-able, into the checkpoint if there is one."""
+        if self._work is not None:
+            self._work.append(step)
+
+    @abstractmethod
+    def take_up(self, step: Any) -> None:
+        """Take up a step that was kept: the next one, if it is what it should be.
+
+        Raises
+        ------
+        IIRLError
+            It is not.
+        """
+
+    @property
+    @abstractmethod
+    def taken_up(self) -> int:
+        """The number of steps that are done."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is computed, JSON-able: a checkpoint goes on with nothing else.
+
+        It names the file and what it holds, the game, reward and answers that were read from it,
+        what is asked and the versions. How long the run is to be is no part of it.
+        """
+        problem = self.problem
+        content = problem.path.read_bytes() if problem.path.is_file() else b""
+        question = (problem.question, problem.partner, problem.prior)
+        seen = (*problem.observations, *problem.trajectories)
+        arrays = (
+            problem.truth,
+            problem.policy,
+            *(part for one in seen for part in vars(one).values()),
+        )
+        return {
+            "command": "learn",
+            "file": problem.path.name,
+            "content": _digest(content, repr(question).encode()),
+            "game": problem.game.fingerprint,
+            "reward and answers": _digest(
+                *(b"" if array is None else np.asarray(array).tobytes() for array in arrays)
+            ),
+            **self.settings_asked,
+            **versions(),
+        }
 
     @property
     @abstractmethod
@@ -158,17 +271,27 @@ class EpisodesRun(Run):
 
     def __init__(self, problem: ModelProblem, given: Mapping[str, Any]) -> None:
         super().__init__(problem, given)
-        self.episodes: list[Any] = []
+        self.episodes: list[Episode[Any]] = []
         self.records: list[dict[str, Any]] = []
+
+    @property
+    @abstractmethod
+    def learner(self) -> Learner:
+        """The learner, as it is before the first episode."""
 
     @property
     @abstractmethod
     def best(self) -> float:
         """The value that regret is measured against."""
 
+    @property
+    def against(self) -> float:
+        """The same in the unit of the game, where a file has another."""
+        return self.best
+
     @abstractmethod
-    def play(self) -> Iterator[Any]:
-        """Play the episodes, one at a time."""
+    def play(self, learner: Learner) -> Iterator[Any]:
+        """Let a learner play the episodes that it does not know, one at a time."""
 
     @abstractmethod
     def value(self, episode: Any) -> float:
@@ -183,23 +306,60 @@ class EpisodesRun(Run):
         """The value of the best commitment."""
         return f"best commitment: value {self.best:.6f}"
 
+    @property
+    def latest(self) -> Learner:
+        """The learner as it is now."""
+        learner: Learner = self.episodes[-1].learner if self.episodes else self.learner
+        return learner
+
+    @property
+    def taken_up(self) -> int:
+        """The number of episodes that are over."""
+        return len(self.episodes)
+
     def steps(self) -> Iterator[str]:
         """Play the episodes, and yield a line for each."""
+        from iirl_opt.learn.records import record_of
+
+        before = self.records[-1]["seconds"] if self.records else 0.0
+        began = time.perf_counter() - before
+        for episode in self.play(self.latest):
+            facts = self.facts(episode)
+            seconds = round(time.perf_counter() - began, 4)
+            self.keep({**record_of(episode), "facts": [*facts.items()], "seconds": seconds})
+            yield self.line(self._told(episode, facts, seconds))
+
+    def take_up(self, step: Any) -> None:
+        """Take up an episode that was kept.
+
+        Raises
+        ------
+        IIRLError
+            It is not the next one, or its answer is none of this game.
+        """
+        from iirl_opt.learn.records import recall
+
+        record = MAPPING("record", step)
+        seconds, facts = FINITE("seconds", record.get("seconds")), {}
+        for pair in each(FACT)("facts", record.get("facts")):
+            facts[pair[0]] = pair[1]
+        self._told(recall(self.latest, record, best=self.against), facts, seconds)
+
+    def _told(self, episode: Any, facts: Mapping[str, float], seconds: float) -> dict[str, Any]:
+        """Return what there is to tell of an episode, and count it among those that are over."""
         from iirl_opt.learn.episode_regret import loss
 
-        began = time.perf_counter()
-        for episode in self.play():
-            value = self.value(episode)
-            record: dict[str, Any] = {
-                "episode": episode.number,
-                "value": value,
-                "regret": loss(self.best, value),
-                **self.facts(episode),
-            }
-            record["seconds"] = round(time.perf_counter() - began, 4)
-            self.episodes.append(episode)
-            self.records.append(record)
-            yield self.line(record)
+        value = self.value(episode)
+        record = {
+            "episode": episode.number,
+            "value": value,
+            "regret": loss(self.best, value),
+            **facts,
+            "seconds": seconds,
+        }
+        self.episodes.append(episode)
+        self.records.append(record)
+        return record
 
     def line(self, record: Mapping[str, Any]) -> str:
         """Return the line of an episode."""
@@ -231,3 +391,7 @@ class EpisodesRun(Run):
             "least_regret": min(regrets),
             "total_regret": sum(regrets),
         }
+
+
+def _digest(*parts: bytes) -> str:
+    return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
-from iirl_opt.checks import SEED, checked, has, is_a
+from iirl_opt.checkpoint import Beginning
+from iirl_opt.checks import PATH, SEED, checked, has, is_a, one_of
 from iirl_opt.library.answers import ModelAnswer
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.run import Run
@@ -46,8 +49,14 @@ def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
     return problem.question.answer(problem, seed=seed)
 
 
-@checked(problem=PROBLEM)
-def learn(problem: ModelProblem, **given: Any) -> Run:
+@checked(problem=PROBLEM, checkpoint=PATH, begin=one_of(*get_args(Beginning)))
+def learn(
+    problem: ModelProblem,
+    *,
+    checkpoint: str | PathLike[str] | None = None,
+    begin: Beginning = "new",
+    **given: Any,
+) -> Run:
     """Return the run of a learner or sampler that a file asks for, before its first step.
 
     Iterate it: it yields a line for each step, and whenever it is stopped it knows what there is
@@ -55,6 +64,11 @@ def learn(problem: ModelProblem, **given: Any) -> Run:
 
     Parameters
     ----------
+    checkpoint : a file that keeps each step as it is done, opened when the run is iterated.
+    begin : ``"resume"`` goes on from the steps that the checkpoint holds, if it holds any, and a
+        run that came to its end gives its result again; more episodes than before may be asked for.
+        ``"restart"`` drops them; ``"new"`` does so if that run came to its end, and refuses to
+        otherwise.
     given : in place of the file's own numbers, None for those that stand: `episodes`, `seed`, in
         the family bayesian also `proposals` and `chains`, in the family learning `learner`.
 
@@ -62,9 +76,28 @@ def learn(problem: ModelProblem, **given: Any) -> Run:
     ------
     FileProblem
         The file has no reward, so nobody could answer; its question is another; or a number has
-        no meaning in its family.
+        no meaning in its family. When iterated: the checkpoint is another process's, unfinished, of
+        something else or damaged.
+
+    Examples
+    --------
+    What is left at any time is taken up again, to the same result:
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("two-rooms")
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "learn.jsonl")
+    ...     for line in library.learn(problem, episodes=3, checkpoint=file):
+    ...         break
+    ...     run = library.learn(problem, episodes=3, checkpoint=file, begin="resume")
+    ...     len(list(run)), len(run.episodes)
+    (2, 3)
     """
-    return problem.question.learn(problem, **given)
+    run = problem.question.learn(problem, **given)
+    run.checkpoint, run.begin = None if checkpoint is None else Path(checkpoint), begin
+    return run
 
 
 @checked(problem=PROBLEM)

@@ -1,5 +1,6 @@
 """Sampling: chains that reproduce the prior, are calibrated, find the truth and can be repeated."""
 
+import json
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,7 +14,7 @@ from iirl_opt.bayesian.families import EpsilonGreedyFamily
 from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
-from iirl_opt.bayesian.sampler import sample, sampling
+from iirl_opt.bayesian.sampler import PosteriorSampler, sample, sampling
 from iirl_opt.errors import InvalidArgument, InvalidValue, MissingExtra
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import OptimalFollower
@@ -231,6 +232,36 @@ def test_a_run_is_repeated_by_its_seed_wherever_one_looks_at_it(monkeypatch):
     other = sample(posterior, 60, chains=2, thin=2, rng=10, fast=False)
     assert (other.rewards != one.rewards).any()
     assert (one.rewards[0] != one.rewards[1]).any()
+
+
+@pytest.mark.parametrize(
+    "move", [SimplexWalk(), DirichletProposal(30.0, acceptance=0.3), Hamiltonian(acceptance=0.6)]
+)
+def test_a_sampler_goes_on_from_the_records_of_another(monkeypatch, move):
+    monkeypatch.setattr("iirl_opt.bayesian.sampler.PLANS", 24)
+
+    def begun():
+        given = {"chains": 2, "thin": 2, "warmup": 6, "rng": 9, "fast": False}
+        return PosteriorSampler(posterior, 40, move=move, **given)
+
+    posterior = answered(5.0)
+    first = begun()
+    records = [json.loads(json.dumps(first.record())) for _ in first]
+    assert len(records) == 7
+    later = begun()
+    for record in records[:3]:
+        with pytest.raises(InvalidArgument, match=r"record\.draws"):
+            later.take_up({**record, "draws": [1, 3]})
+        later.take_up(record)
+    short = {"arrays": [*records[3]["arrays"][:-1], "AAAA"]}
+    generators = records[3]["generators"]
+    for changed in (short, {"arrays": 3}, {"generators": []}, {"generators": [generators[0], {}]}):
+        with pytest.raises(InvalidArgument, match=r"record\."):
+            later.take_up({**records[3], **changed})
+    *_, last = later
+    np.testing.assert_array_equal(last.rewards, first.chains.rewards)
+    np.testing.assert_array_equal(last.log_posterior, first.chains.log_posterior)
+    np.testing.assert_array_equal(last.acceptance, first.chains.acceptance)
 
 
 def test_a_run_can_be_stopped_and_taken_up_again(monkeypatch):

@@ -38,6 +38,7 @@ def test_trajectories_give_a_table_files_and_a_picture(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"%PDF")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "draws.npz",
+        "learn.jsonl",
         "posterior.png",
         "result.json",
     ]

@@ -2,7 +2,8 @@
 
 A file holds what was seen, as trajectories or whole responses, and asks what that says
 (`PosteriorRun`); or it holds the truth and a number of episodes, and a leader learns from a
-follower that is simulated (`PlayedRun`; paper, Section 5.1, Algorithm 4).
+follower that is simulated (`PlayedRun`; paper, Section 5.1, Algorithm 4). The runs stand in
+`iirl_opt.library.posterior_runs`.
 
 A result whose chains have not mixed is no verdict.
 """
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from iirl_opt import bayesian
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidValue
-from iirl_opt.files import writing
 from iirl_opt.library.entries import by_state
+from iirl_opt.library.posterior_runs import PlayedRun, PosteriorRun
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import RunQuestion
-from iirl_opt.library.run import EpisodesRun, Run, numbers_given
+from iirl_opt.library.run import numbers_given
 from iirl_opt.library.schema import (
     BoltzmannTable,
     EpsilonGreedyTable,
@@ -42,18 +42,12 @@ if TYPE_CHECKING:
     from iirl_opt.bayesian.families import FollowerFamily
     from iirl_opt.bayesian.posterior import Posterior
     from iirl_opt.bayesian.priors import DirichletPrior, ParameterPrior, UniformPrior
-    from iirl_opt.bayesian.sampler import RewardMove
+    from iirl_opt.bayesian.sampler import PosteriorSampler, RewardMove
     from iirl_opt.bayesian.summary import PosteriorSummary
 
-__all__ = ["BayesianQuestion", "PlayedRun", "PosteriorRun", "Settings"]
+__all__ = ["BayesianQuestion", "Settings"]
 
 Array = NDArray[np.float64]
-
-# How many lines tell of the draws of one posterior.
-LINES = 10
-
-# The least number of steps of a trajectory, the paper's.
-MIN_LENGTH = 2
 
 # What may replace numbers of the file.
 REPLACED = ("seed", "proposals", "chains", "episodes")
@@ -276,20 +270,20 @@ class Settings:
                 evidence = evidence.observe(seen, weight=self.question.weight)
         return bayesian.Posterior(evidence, self.family, self.reward_prior, self.parameter_prior)
 
-    def sampling(self) -> Iterator[Chains]:
-        """Return the draws so far, again and again, until there are all of them."""
+    @cached_property
+    def sampler(self) -> PosteriorSampler:
+        """The chains of the posterior, before they draw."""
         proposals, warmup = self.number("proposals"), self.question.warmup
-        run = bayesian.sampling(
-            self.posterior,
-            proposals,
-            move=self.move,
-            chains=self.number("chains"),
-            thin=self.thin,
-            warmup=proposals // 4 if warmup is None else warmup,
-            rng=self.number("seed"),
-        )
         with self.blaming("question"):
-            yield from run
+            return bayesian.PosteriorSampler(
+                self.posterior,
+                proposals,
+                move=self.move,
+                chains=self.number("chains"),
+                thin=self.thin,
+                warmup=proposals // 4 if warmup is None else warmup,
+                rng=self.number("seed"),
+            )
 
     @property
     def given(self) -> dict[str, int]:
@@ -303,196 +297,3 @@ class Settings:
         how, states = self.question.normalise, self.problem.game.states
         shown = chains if how is None else chains.normalised(how)
         return PosteriorSummary(chains, shown, self.question.level, how, tuple(map(str, states)))
-
-
-class _Drawn(Run):
-    """A run that leaves draws from a posterior."""
-
-    main_picture: ClassVar[str] = "posterior.png"
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings.problem, settings.given)
-        self.settings = settings
-        self.chains: Chains | None = None
-
-    @property
-    def summary(self) -> PosteriorSummary | None:
-        """What there is to report of the draws so far."""
-        return None if self.chains is None else self.settings.summary(self.chains)
-
-    @property
-    def evidence(self) -> dict[str, Any]:
-        """The whole record of the posterior."""
-        return {} if self.summary is None else self.summary.record()
-
-    def document(self) -> dict[str, Any]:
-        """Return the result so far, ready for JSON."""
-        settings = self.settings
-        return {
-            "seed": settings.number("seed"),
-            "proposals": settings.number("proposals"),
-            "chains": settings.number("chains"),
-            "sampler": repr(settings.move),
-            "complete": self.complete,
-            "verdict": self.complete and self.verdict,
-            "quantities": self.quantities,
-            "posterior": None if self.summary is None else self.summary.record(),
-        }
-
-    def report(self) -> Iterator[str]:
-        """Yield the lines for people."""
-        if self.summary is not None:
-            yield from self.summary.report()
-
-    def write_data(self, folder: Path) -> Iterator[Path]:
-        """Write the draws."""
-        if self.chains is None:
-            return
-        arrays: dict[str, Any] = {
-            "reward": self.chains.rewards,
-            self.chains.parameter: self.chains.parameters,
-            "log_posterior": self.chains.log_posterior,
-        }
-        with writing(folder / "draws.npz") as part:
-            np.savez_compressed(part, **arrays)
-        yield folder / "draws.npz"
-
-    def draw_main(self, path: Path) -> Iterator[Path]:
-        """Draw the chains."""
-        from iirl_opt import plot
-
-        summary = self.summary
-        if summary is not None:
-            how = summary.normalise
-            axes = plot.plot_chains(summary.chains, states=summary.states, normalise=how)
-            yield plot.save(axes[0], path)
-
-
-class PosteriorRun(_Drawn):
-    """The chains of what the file says was seen."""
-
-    @property
-    def title(self) -> str:
-        """What is learnt from, in a line."""
-        evidence = self.settings.posterior.evidence
-        count = sum(float(counts.sum()) for counts in evidence.counts)
-        return (
-            f"{evidence.episodes} episodes under {len(evidence.commitments)} commitments, "
-            f"{count:g} observed actions"
-        )
-
-    @property
-    def total(self) -> int:
-        """The number of lines."""
-        return LINES
-
-    def steps(self) -> Iterator[str]:
-        """Draw, and yield a line at each tenth of the draws."""
-        settings = self.settings
-        total, told = settings.number("proposals") // settings.thin, 0
-        for chains in settings.sampling():
-            self.chains: Chains | None = chains
-            reached = self.chains.parameters.shape[1] * LINES // total
-            if reached > told:
-                told = reached
-                yield (
-                    f"{100 * told // LINES:>3} %   {self.chains.parameter} "
-                    f"{self.chains.mean_parameter:.4g}   "
-                    f"acceptance {self.chains.acceptance.mean():.2f}   {self.chains.seconds:.1f} s"
-                )
-
-    @property
-    def quantities(self) -> dict[str, float]:
-        """The numbers by the names of ``[[expect]]`` tables; none before there is a draw."""
-        if self.summary is None:
-            return {}
-        episodes = float(self.settings.posterior.evidence.episodes)
-        return {"episodes": episodes, **self.summary.quantities}
-
-    @property
-    def verdict(self) -> bool:
-        """Whether the draws have mixed, which alone makes them an answer."""
-        return self.summary is not None and bool(self.summary.converged)
-
-
-class PlayedRun(_Drawn, EpisodesRun):
-    """The episodes of the file, in which its simulated follower answers.
-
-    A regret is the true value of what was played, whatever the chains did: it needs no verdict.
-    """
-
-    @cached_property
-    def best(self) -> float:
-        """The value of the best commitment known for the true reward and the file's follower."""
-        from iirl_opt.learn.episode_regret import best_value
-
-        return best_value(self.problem.game, self.problem.need_truth(), self.problem.follower)
-
-    @property
-    def title(self) -> str:
-        """The value of the best commitment known."""
-        return f"best commitment known: value {self.best:.6f}"
-
-    @property
-    def total(self) -> int:
-        """The number of episodes."""
-        assert self.settings.total is not None
-        return self.settings.total
-
-    def play(self) -> Iterator[Any]:
-        """Play the episodes, one at a time."""
-        from iirl_opt.bayesian.algorithm_4 import BayesianInteractiveIRL
-        from iirl_opt.learn.episodes import interact
-
-        settings, question = self.settings, self.settings.question
-        learner = BayesianInteractiveIRL(
-            self.problem.game,
-            seed=settings.number("seed"),
-            family=settings.family,
-            reward_prior=settings.reward_prior,
-            parameter_prior=settings.parameter_prior,
-            proposals=settings.number("proposals"),
-            thin=settings.thin,
-            chains=settings.number("chains"),
-            move=settings.move,
-            choose=question.choose,
-            normalise=question.normalise,
-            fixed=question.fixed,
-            first=self.problem.policy,
-        )
-        run = interact(
-            learner,
-            self.problem.need_truth(),
-            self.total,
-            follower=self.problem.follower,
-            min_length=MIN_LENGTH if question.sees == "trajectory" else None,
-            best=self.best,
-        )
-        with settings.blaming("question"):
-            yield from run
-
-    def value(self, episode: Any) -> float:
-        """Return the true value of what the learner held for best."""
-        return float(episode.value)
-
-    def facts(self, episode: Any) -> dict[str, float]:
-        """Return the parameter's mean and the share of accepted proposals: here they are drawn."""
-        self.chains: Chains | None = episode.learner.sample()
-        return dict(episode.learner.facts())
-
-    @property
-    def quantities(self) -> dict[str, float]:
-        """The numbers so far, by the names of ``[[expect]]`` tables."""
-        found = {"best_known_value": self.best, "episodes": float(len(self.episodes))}
-        if self.summary is None:
-            return found
-        return {**found, **self.regret_quantities, **self.summary.quantities}
-
-    @property
-    def evidence(self) -> dict[str, Any]:
-        """The regrets, and the record of the last posterior."""
-        return {"regrets": self.regrets, **super().evidence}
-
-    def document(self) -> dict[str, Any]:
-        """Return the result so far, ready for JSON."""
-        return {**super().document(), "episodes": self.records}

@@ -56,18 +56,13 @@ class LearningQuestion(RunQuestion, tag="learning"):
 
 
 class LearningRun(EpisodesRun):
-    """A learner plays the episodes of a file, from before the first one on.
-
-    Attributes
-    ----------
-    learner : as it is before the first episode.
-    """
+    """A learner plays the episodes of a file, from before the first one on."""
 
     main_picture: ClassVar[str] = "regret.png"
 
     truth: NDArray[np.float64]
     seed: int
-    learner: Learner
+    settings_asked: dict[str, Any]
 
     def __init__(
         self, problem: ModelProblem, question: LearningQuestion, given: Mapping[str, Any]
@@ -80,7 +75,13 @@ class LearningRun(EpisodesRun):
         joint = stated == "joint" or (stated is None and self.truth.ndim == 3)
         name = str(given.get("learner", question.learner))
         first = problem.policy
-        self.learner = make_learner(name, problem.game, seed=self.seed, first=first, joint=joint)
+        self.settings_asked = {"learner": name, "seed": self.seed, "joint": joint}
+        self._learner = make_learner(name, problem.game, seed=self.seed, first=first, joint=joint)
+
+    @property
+    def learner(self) -> Learner:
+        """The learner, as it is before the first episode."""
+        return self._learner
 
     @property
     def total(self) -> int:
@@ -99,17 +100,17 @@ class LearningRun(EpisodesRun):
         """The value of the best commitment, as it is reported."""
         return float(self.problem.game.start @ self.problem.reported(self.optimum.values))
 
-    def play(self) -> Iterator[Any]:
+    @property
+    def against(self) -> float:
+        """The same in the unit of the game, where a file has another."""
+        return self.optimum.value
+
+    def play(self, learner: Learner) -> Iterator[Any]:
         """Play the episodes against the file's follower."""
         from iirl_opt.learn import interact
 
-        yield from interact(
-            self.learner,
-            self.truth,
-            self.total,
-            follower=self.problem.follower,
-            best=self.optimum.value,
-        )
+        follower = self.problem.follower
+        yield from interact(learner, self.truth, self.total, follower=follower, best=self.against)
 
     def value(self, episode: Any) -> float:
         """Return what an episode earned, as it is reported."""
