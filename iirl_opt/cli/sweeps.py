@@ -55,6 +55,8 @@ class SweepRun:
         """
         checkpoint = None if self.folder is None else self.folder / f"{self.name}.jsonl"
         beginning(checkpoint, resume=resume, restart=restart)
+        if scheduler is not None and jobs > 1:
+            raise typer.BadParameter("--jobs beside --scheduler, whose workers compute")
         try:
             with (
                 _executor(scheduler) as executor,
