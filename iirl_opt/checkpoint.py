@@ -137,7 +137,7 @@ class Checkpoint:
             self._begun = True
 
     def _write(self, kind: str, content: object) -> None:
-        self._journal.append(dump({kind: content, "digest": _digest(kind, content)}))
+        self._journal.append(dump({kind: content, "digest": _digest_of(kind, content)}))
 
     def _read(self, lines: Sequence[bytes]) -> tuple[list[str], list[Any]]:
         """Return the kind and the content of each line, all as they were written."""
@@ -158,7 +158,7 @@ class Checkpoint:
                 )
             digest = written.pop("digest")
             ((kind, content),) = written.items()
-            whole = digest == _digest(kind, content)
+            whole = digest == _digest_of(kind, content)
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise FileProblem(self.path, "holds no line of a checkpoint", line=number) from None
         if not whole:
@@ -197,5 +197,5 @@ def _is_old(line: bytes) -> bool:
     return isinstance(head, dict) and head.get("format") == 1 and "digest" not in head
 
 
-def _digest(kind: str, content: object) -> str:
+def _digest_of(kind: str, content: object) -> str:
     return sha256(dump({kind: content}).encode()).hexdigest()[:16]

@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Annotated, Any
 
@@ -75,7 +76,8 @@ for _command in COMMANDS:
 def main() -> None:
     """Run the command and leave with its exit code."""
     process = Process()
-    with process.prepared():
+    code = INTERRUPTED  # which may come at any time
+    with suppress(KeyboardInterrupt), process.prepared():
         code = run(sys.argv[1:])
         if process.lost is not None:
             typer.echo(f"iirl-opt: standard output: {process.lost.strerror}", err=True)
@@ -85,6 +87,9 @@ def main() -> None:
     if runs is not None and runs.left_to_themselves():
         # A solver that has not heard that it is to stop would be torn down amidst its work.
         os._exit(code)
+    # An interrupt within `exec`, as of an import that makes a dataclass, would have Python leave by
+    # SIGINT though it is dealt with; another `exec` makes it forget.
+    exec("")
     sys.exit(code)
 
 

@@ -57,8 +57,8 @@ def learn(
         check_learner(learner)
     problem = library.read_model(file, **asked)
     printer = Printer(as_json, out)
-    folder = printer.folder(problem.path.stem)
-    checkpoint = None if folder is None else folder / "learn.jsonl"
+    place = printer.place(problem.path.stem)
+    checkpoint = None if place is None else place / "learn.jsonl"
     run = library.learn(
         problem,
         checkpoint=checkpoint,
@@ -69,6 +69,7 @@ def learn(
         proposals=proposals,
         chains=chains,
     )
+    folder = printer.folder(problem.path.stem)
     lines = iter(run)  # refuses a folder or what it holds before anything is computed
     printer.say(f"{problem.title}: {problem.game}\n{run.title}")
     if run.taken_up:

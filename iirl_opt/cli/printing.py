@@ -74,17 +74,20 @@ class Printer:
         if self.as_json:
             typer.echo(text_of(document))
 
+    def place(self, name: str) -> Path | None:
+        """Return where the files of a command go that always leaves some, unless ``--json``."""
+        return self.out if self.out is not None or self.as_json else Path("results", name)
+
     def folder(self, name: str) -> Path | None:
-        """Return the folder for files of a command that always leaves some, unless ``--json``.
+        """Return that place, made if it is not there.
 
         Raises
         ------
         BadParameter
             It cannot be made.
         """
-        if self.out is not None or self.as_json:
-            return self.out
-        return _make(Path("results", name))
+        place = self.place(name)
+        return None if place is None else _make(place)
 
     def keep(self, document: Mapping[str, Any], name: str = "result.json") -> None:
         """Write the document into the folder, where one is named."""

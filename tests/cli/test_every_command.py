@@ -56,7 +56,7 @@ ROWS = {
         ("figure-1.toml", "iirl-opt solve"),
         ("--episodes 0", "--episodes"),
         "iirl_opt.library.learn",
-        frozenset({"result.json", "regret.png"}),
+        frozenset({"result.json", "learn.jsonl", "regret.png"}),
     ),
     "show": Row(
         "two-rooms.toml",

@@ -35,7 +35,7 @@ def test_joint_rewards_are_learnt_by_algorithm_1_alone():
 @pytest.mark.parametrize("name", ["algorithm-2", "-fixed", "active-fixed-fixed", ""])
 def test_a_name_that_is_none_is_refused_with_those_that_are(name):
     for ask in (check_learner, lambda name: make_learner(name, GAME)):
-        with pytest.raises(InvalidArgument, match=r"algorithm-1.*algorithm-4.*-fixed"):
+        with pytest.raises(InvalidArgument, match=r"algorithm-1.*-fixed"):
             ask(name)
 
 
