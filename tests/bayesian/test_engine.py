@@ -7,10 +7,11 @@ from scipy import stats
 from iirl_opt.bayesian import engine
 from iirl_opt.bayesian.evidence import Evidence
 from iirl_opt.bayesian.families import BoltzmannFamily, EpsilonGreedyFamily
+from iirl_opt.bayesian.markov_chain import engine_of
 from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
 from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian, SimplexWalk
-from iirl_opt.bayesian.sampler import _engine, sample
+from iirl_opt.bayesian.sampler import sample
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -33,7 +34,7 @@ def watched(n_states=12, episodes=3, seed=0, discount="9/10", weight=3.0, **kind
 def code(posterior, fast):
     if fast:
         pytest.importorskip("numba")
-    return _engine(posterior, fast)
+    return engine_of(posterior, fast)
 
 
 def exact(posterior, r):
