@@ -16,7 +16,6 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
 from iirl_opt.errors import FileProblem
@@ -52,7 +51,7 @@ class Checkpoint:
     Attributes
     ----------
     records : those that were there when it was opened.
-    complete : whether all was done when it was opened, and nothing was appended since.
+    complete : whether all is done.
 
     Raises
     ------
@@ -123,13 +122,8 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._journal.__exit__(kind, problem, trace)
+    def __exit__(self, *raised: Any) -> None:
+        self._journal.__exit__(*raised)
 
     def _begin(self) -> None:
         if not self._begun:

@@ -249,11 +249,13 @@ class Journal:
         self._kept = content.rfind(b"\n") + 1
         self._clean = False
         self.lines = content[: self._kept].splitlines()
+        self._last = len(self.lines[-1]) + 1 if self.lines else 0
 
     def append(self, line: str) -> None:
         """Write a line; when this returns, it outlives the process."""
         self._cut()
-        self._file.write(line.encode() + b"\n")
+        self._last = self._file.write(line.encode() + b"\n")
+        self._kept += self._last
         self._file.flush()
 
     def forget(self) -> None:
@@ -261,8 +263,8 @@ class Journal:
         self._kept, self._clean, self.lines = 0, False, []
 
     def drop_last(self) -> None:
-        """Let the last of the lines that are there go with the next that is appended."""
-        self._kept -= len(self.lines.pop()) + 1
+        """Let the last line go with the next that is appended."""
+        self._kept, self._clean = self._kept - self._last, False
 
     def close(self) -> None:
         """Close it and leave the file as it is."""

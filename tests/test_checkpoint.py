@@ -147,6 +147,23 @@ def test_what_is_no_checkpoint_is_refused_and_left_alone(
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+def test_what_was_finished_may_go_on(reopened: bool, tmp_path: Path) -> None:
+    path = tmp_path / "work.jsonl"
+    with Checkpoint(path, ABOUT) as work:
+        work.append(1)
+        work.finish()
+        if not reopened:
+            work.append(2)
+            work.finish()
+    if reopened:
+        with Checkpoint(path, ABOUT, begin="resume") as work:
+            work.append(2)
+            work.finish()
+    with Checkpoint(path, ABOUT, begin="resume") as work:
+        assert (work.records, work.complete) == ([1, 2], True)
+
+
 def test_a_record_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "work.jsonl"
     kept(path, ["a", "b"])

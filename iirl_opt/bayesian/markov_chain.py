@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.bayesian import engine
-from iirl_opt.bayesian.engine import STAY
+from iirl_opt.bayesian.engine import STAY, Bank
 from iirl_opt.bayesian.families import BoltzmannFamily, EpsilonGreedyFamily
 from iirl_opt.bayesian.posterior import Posterior
 from iirl_opt.bayesian.priors import DirichletPrior, GammaPrior, Known, UniformPrior
@@ -40,6 +40,16 @@ class ChainCode:
 
 class MarkovChain:
     """One chain: its place, its generator and its own bases."""
+
+    move: RewardMove
+    step: Step
+    rng: np.random.Generator
+    code: ChainCode
+    slides: bool
+    bank: Bank
+    state: tuple[Array, Integers, Array]
+    x: Array
+    scalars: Array
 
     def __init__(
         self,

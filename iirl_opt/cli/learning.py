@@ -94,6 +94,8 @@ def learn(
     for line in run.report():
         printer.say(line)
     printer.say_findings(findings)
+    if folder is not None:
+        printer.draws()
     text = text_of(document, lines=True)
     for written in run.write(folder, text, picture):
         printer.say(f"wrote {written}")

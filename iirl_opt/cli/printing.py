@@ -12,12 +12,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from iirl_opt.cli.json_document import text_of
+from iirl_opt.errors import MissingExtra
 from iirl_opt.files import write_text
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class Printer:
     def __init__(self, as_json: bool, out: Path | None) -> None:
         self.as_json, self.out, self.interrupted = as_json, out, False
         if out is not None:
-            _make(out)
+            _make(out, "--out")
 
     def say(self, line: str) -> None:
         """Print a line for people."""
@@ -87,7 +89,7 @@ class Printer:
             It cannot be made.
         """
         place = self.place(name)
-        return None if place is None else _make(place)
+        return None if place is None else _make(place, "the place of results")
 
     def keep(self, document: Mapping[str, Any], name: str = "result.json") -> None:
         """Write the document into the folder, where one is named."""
@@ -98,6 +100,13 @@ class Printer:
         """Write a text file and say so."""
         written = write_text(path, text + "\n")
         self.say(f"wrote {written}")
+
+    def draws(self) -> bool:
+        """Return whether pictures can be drawn, and say so where they cannot."""
+        if find_spec("matplotlib") is not None:
+            return True
+        typer.echo(f"iirl-opt: no pictures: {MissingExtra('plotting', 'plot')}", err=True)
+        return False
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -159,14 +168,12 @@ def _late(bar: Progress) -> Iterator[Progress]:
         bar.stop()
 
 
-def _make(folder: Path) -> Path:
+def _make(folder: Path, said: str) -> Path:
     """Return a folder that files can be written to, made if it is not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise typer.BadParameter(
-            f"--out is {str(folder)!r}, and no folder for files: {why}"
-        ) from None
+        raise typer.BadParameter(f"{said} is {str(folder)!r}, and no folder: {why}") from None
     return folder

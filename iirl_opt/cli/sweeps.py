@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ class SweepRun:
         self.printer.write(self.folder / f"{self.name}.json", text_of(document, lines=True))
         for table in write_tidy(document, self.folder / self.name):
             self.printer.say(f"wrote {table}")
-        if find_spec("matplotlib") is not None:
+        if self.printer.draws():
             picture = draw(document["summary"], self.folder / f"{self.name}.png")
             self.printer.say(f"wrote {picture}")
 

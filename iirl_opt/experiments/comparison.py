@@ -12,7 +12,6 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -30,7 +29,7 @@ from iirl_opt.library.learners import check_learner
 from iirl_opt.versions import versions
 
 if TYPE_CHECKING:
-    from iirl_opt.library import ModelProblem
+    pass
 
 __all__ = ["compare_cells", "compare_runs"]
 
@@ -93,7 +92,7 @@ def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
     about = {
         "command": "compare",
         "file": problem.path.name,
-        "digest": _digest(problem, follower),
+        "digest": problem.digest,
         "versions": versions(),
     }
     results = run_cells(cells, problem_of_cells, about=about, **how)
@@ -121,12 +120,3 @@ def _unpacked(packed: bytes) -> tuple[TwoAgentMDP, NDArray[np.float64], Follower
     """Return the problem: a worker gets cells of one comparison, one after the other."""
     found: tuple[TwoAgentMDP, NDArray[np.float64], Follower] = pickle.loads(packed)
     return found
-
-
-def _digest(problem: ModelProblem, follower: Follower) -> str:
-    """Return a digest of what the file says, and of what files say that it refers to."""
-    game, truth = problem.game.fingerprint, problem.need_truth().tobytes()
-    found = sha256(f"{game} {follower!r} ".encode() + truth)
-    if problem.path.is_file():
-        found.update(problem.path.read_bytes())
-    return found.hexdigest()[:16]

@@ -39,6 +39,8 @@ class DrawnRun(Run):
 
     main_picture: ClassVar[str] = "posterior.png"
 
+    settings_asked: dict[str, Any]
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings.problem, settings.given)
         self.settings = settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,16 @@ class ModelProblem:
     prior: PriorTable | None = None
     as_stated: bool = True
     stated: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the file, and of game, rewards and answers that were read from others."""
+        content = self.path.read_bytes() if self.path.is_file() else b""
+        asked = (self.question, self.partner, self.prior, self.game.fingerprint)
+        seen = (*self.observations, *self.trajectories)
+        arrays = (self.truth, self.policy, *(part for one in seen for part in vars(one).values()))
+        parts = (content, repr(asked).encode(), *(np.asarray(part).tobytes() for part in arrays))
+        return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
 
     @property
     def counts_otherwise(self) -> bool:

@@ -14,12 +14,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from iirl_opt.checkpoint import Beginning, Checkpoint
 from iirl_opt.checks import FINITE, MAPPING, each, refuse, whole
@@ -168,22 +165,10 @@ class Run(ABC):
         what is asked and the versions. How long the run is to be is no part of it.
         """
         problem = self.problem
-        content = problem.path.read_bytes() if problem.path.is_file() else b""
-        question = (problem.question, problem.partner, problem.prior)
-        seen = (*problem.observations, *problem.trajectories)
-        arrays = (
-            problem.truth,
-            problem.policy,
-            *(part for one in seen for part in vars(one).values()),
-        )
         return {
             "command": "learn",
             "file": problem.path.name,
-            "content": _digest(content, repr(question).encode()),
-            "game": problem.game.fingerprint,
-            "reward and answers": _digest(
-                *(b"" if array is None else np.asarray(array).tobytes() for array in arrays)
-            ),
+            "digest": problem.digest,
             **self.settings_asked,
             **versions(),
         }
@@ -391,7 +376,3 @@ class EpisodesRun(Run):
             "least_regret": min(regrets),
             "total_regret": sum(regrets),
         }
-
-
-def _digest(*parts: bytes) -> str:
-    return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]

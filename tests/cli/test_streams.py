@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from commands import RUN, child, iirl
 
-from iirl_opt.cli import app, streams
+from iirl_opt.cli import app, exit_codes, printing, streams
 from iirl_opt.cli.streams import Process
+from iirl_opt.library import run as run_of_files
 
 
 class Pipe(io.StringIO):
@@ -119,3 +121,23 @@ def test_a_folder_that_cannot_be_made_is_refused_first(
         assert (done.code, done.out) == (2, "")
         assert "--out is " in done.err
     assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_the_page_of_the_command_has_every_exit_code() -> None:
+    codes = {getattr(exit_codes, name) for name in exit_codes.__all__ if name.isupper()}
+    page = (Path(__file__).parents[2] / "docs" / "the_command.rst").read_text()
+    rows = re.findall(r"^   \* - ([\d, ]+)$", page, flags=re.MULTILINE)
+    stated = {int(code) for row in rows for code in row.split(",")}
+    assert stated == codes | {128 + signal.SIGHUP}
+
+
+def test_pictures_that_are_missing_are_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in (printing, run_of_files):
+        monkeypatch.setattr(room, "find_spec", lambda _name: None)
+    done = iirl("learn", "maze-maker", "--episodes", 1, "--out", tmp_path)
+    assert done.code == 0
+    assert done.err.count("no pictures") == 1
+    assert "pip install 'iirl-opt[plot]'" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["learn.jsonl", "result.json"]

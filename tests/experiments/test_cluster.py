@@ -86,7 +86,7 @@ def test_what_is_no_address_is_refused(address: Any) -> None:
     ("options", "message"),
     [
         (("--scheduler", "127.0.0.1:1", "--jobs", 2), "--jobs beside --scheduler"),
-        (("--resume", "--restart"), "--resume beside --restart"),
+        (("--resume", "--restart"), "--resume stands beside --restart"),
         (("--scheduler", "bogus"), "scheduler is 'bogus'"),
     ],
 )
