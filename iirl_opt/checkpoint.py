@@ -178,7 +178,9 @@ class Checkpoint:
 
     def _refuse_to_drop(self, count: int) -> NoReturn:
         pieces = "1 record" if count == 1 else f"{count} records"
-        problem = f"is unfinished, with {pieces}; allowed to resume from it, or to restart without"
+        problem = (
+            f"is unfinished, with {pieces}; allowed to resume (--resume) or to drop it (--restart)"
+        )
         raise FileProblem(self.path, problem)
 
 

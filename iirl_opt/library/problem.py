@@ -91,7 +91,8 @@ class ModelProblem:
         asked = (self.question, self.partner, self.prior, self.game.fingerprint)
         seen = (*self.observations, *self.trajectories)
         arrays = (self.truth, self.policy, *(part for one in seen for part in vars(one).values()))
-        parts = (content, repr(asked).encode(), *(np.asarray(part).tobytes() for part in arrays))
+        data = (b"" if part is None else np.asarray(part).tobytes() for part in arrays)
+        parts = (content, repr(asked).encode(), *data)
         return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
 
     @property

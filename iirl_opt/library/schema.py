@@ -75,6 +75,9 @@ class Concentration:
     def __init__(self, default: Number, by_state: dict[str, Number]) -> None:
         self.default, self.by_state = default, by_state
 
+    def __repr__(self) -> str:
+        return f"Concentration({self.default!r}, {self.by_state!r})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Concentration) and vars(self) == vars(other)
 

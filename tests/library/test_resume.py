@@ -1,12 +1,13 @@
 """Runs that are taken up again: the same result, to the last bit, wherever they were left."""
 
 import json
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from commands import iirl
+from commands import child, iirl
 
 from iirl_opt import library
 from iirl_opt.checkpoint import Checkpoint, dump
@@ -34,6 +35,19 @@ def data(run, folder):
     (folder / "result.json").write_text(json.dumps(timeless(run.document())))
     assert len(list(run.write_data(folder))) < 2
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.process
+def test_a_file_has_the_same_digest_in_every_process():
+    names = ("narrow-prior", "small-maze", "careless-partner", "contradiction", "figure-1")
+    code = (
+        "import sys; from iirl_opt import library;"
+        "print(*(library.read_model(name).digest for name in sys.argv[1:]))"
+    )
+    done = child([sys.executable, "-c", code, *names], env={"PYTHONHASHSEED": "7"})
+    digests = [library.read_model(name).digest for name in names]
+    assert done.out.split() == digests
+    assert len({*digests}) == len(names)
 
 
 @pytest.mark.parametrize("name", [each + end for each in LEARNERS for end in ("", "-fixed")])
