@@ -118,11 +118,25 @@ def run(arguments: list[str]) -> int:
     except MemoryError:
         typer.echo("iirl-opt: there is not enough memory for this", err=True)
         return NO_ANSWER
-    except Exception:
+    except Exception as problem:
+        if _is_of_an_interrupt(problem):
+            typer.echo("iirl-opt: interrupted", err=True)
+            return INTERRUPTED
         traceback.print_exc()
         typer.echo("iirl-opt: this is a fault of iirl-opt, please report it", err=True)
         return INTERNAL
     return int(code or ANSWERED)
+
+
+def _is_of_an_interrupt(problem: BaseException | None) -> bool:
+    """Say whether an interrupt brought an error about.
+
+    One that comes while a module is imported may be dressed up: Python 3.11 turns whatever is
+    raised within ``__set_name__`` into a `RuntimeError`.
+    """
+    while problem is not None and not isinstance(problem, KeyboardInterrupt):
+        problem = problem.__cause__ or problem.__context__
+    return problem is not None
 
 
 def _in_a_line(problem: Exception) -> str:

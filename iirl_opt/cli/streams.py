@@ -3,7 +3,8 @@
 What a code page cannot show is replaced. A stream that is not there swallows what is said. A reader
 that has gone (``| head -1``), a disk that is full behind ``>`` and SIGTERM stop the command as
 Ctrl-C does: by a `KeyboardInterrupt`, on which each command keeps what it has; the exit code says
-which it was.
+which it was. Where Python drops an interrupt, as in what it calls when an object goes, it comes
+once more.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from _thread import interrupt_main
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import Any, TextIO
 
@@ -45,7 +48,8 @@ class Process:
     def prepared(self) -> Iterator[None]:
         """Make streams and signals ready; they are as they were when the block ends."""
         _occupy()
-        streams, handlers = (sys.stdout, sys.stderr), {}
+        streams, handlers, hook = (sys.stdout, sys.stderr), {}, sys.unraisablehook
+        sys.unraisablehook = partial(self._raise_again, hook)
         sys.stdout, sys.stderr = (self._guarded(stream) for stream in streams)
         if threading.current_thread() is threading.main_thread():
             for which in ENDING:
@@ -61,6 +65,7 @@ class Process:
             with suppress(KeyboardInterrupt):
                 sys.stderr.flush()
             sys.stdout, sys.stderr = streams
+            sys.unraisablehook = hook
 
     def stop(self, problem: OSError) -> None:
         """Stop the command, since standard output takes no more.
@@ -79,6 +84,15 @@ class Process:
     def _end(self, which: int, _frame: FrameType | None) -> None:
         self.stopped_by = TERMINATED - signal.SIGTERM + which
         raise KeyboardInterrupt
+
+    def _raise_again(self, otherwise: Callable[[Any], object], dropped: Any) -> None:
+        if isinstance(dropped.exc_value, KeyboardInterrupt) and self.stopped_by > 128:
+            # Later: here it would be dropped again.
+            again = threading.Timer(0.01, _signal_main_thread, (self.stopped_by - 128,))
+            again.daemon = True
+            again.start()
+        else:
+            otherwise(dropped)
 
     def _guarded(self, stream: TextIO | None) -> Any:
         if stream is None:
@@ -132,6 +146,13 @@ class _Guarded:
             os.dup2(nowhere.fileno(), self._stream.fileno())
         if self._process is not None:
             self._process.stop(problem)
+
+
+def _signal_main_thread(which: int) -> None:
+    if hasattr(signal, "pthread_kill"):  # which ends a wait of the system, too
+        signal.pthread_kill(threading.main_thread().ident or 0, which)
+    else:
+        interrupt_main(signal.Signals(which))
 
 
 def _occupy() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,24 @@ def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> N
         signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_python_drops_comes_again(which: signal.Signals) -> None:
+    class Going:
+        def __del__(self) -> None:
+            signal.raise_signal(which)
+
+    before, process = signal.signal(which, signal.default_int_handler), Process()
+    if which is not signal.SIGINT:  # as in a process that is new
+        signal.signal(which, signal.SIG_DFL)
+    try:
+        with pytest.raises(KeyboardInterrupt), process.prepared():  # noqa: PT012
+            Going()
+            time.sleep(10)
+    finally:
+        signal.signal(which, before)
+    assert process.stopped_by == 128 + which
+
+
 @pytest.mark.parametrize("page", ["cp1252", "ascii", "cp437"])
 def test_a_code_page_without_our_characters_shows_the_others(
     page: str, monkeypatch: pytest.MonkeyPatch
@@ -103,6 +122,18 @@ def test_a_fault_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.code == 70
     assert "ZeroDivisionError: of ours" in done.err
     assert done.err.splitlines()[-1] == "iirl-opt: this is a fault of iirl-opt, please report it"
+
+
+def test_an_interrupt_that_an_import_dresses_up_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def imports(*_: object, **__: object) -> int:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as within:
+            raise RuntimeError("Error calling __set_name__") from within
+
+    monkeypatch.setattr(app, "app", imports)
+    done = iirl("show", "maze-maker")
+    assert (done.code, done.out, done.err) == (130, "", "iirl-opt: interrupted\n")
 
 
 @pytest.mark.process
