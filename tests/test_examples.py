@@ -11,8 +11,8 @@ from commands import child
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 
-# Examples that learn for seconds.
-LONG = {"07_active_learning", "09_bayesian_learning"}
+# Examples that take seconds: they learn, or start a cluster.
+LONG = {"07_active_learning", "09_bayesian_learning", "11_sweep"}
 CASES = [
     pytest.param(script, id=script.stem, marks=[pytest.mark.campaign] * (script.stem in LONG))
     for script in SCRIPTS
