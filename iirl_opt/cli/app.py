@@ -26,12 +26,10 @@ from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
 from iirl_opt.cli.streams import Process
+from iirl_opt.cli.usage import PROGRAM, USAGE, usage_error
 from iirl_opt.versions import version_of
 
 __all__ = ["app", "main", "run"]
-
-# The ancestor of typer's usage errors, which typer itself does not export.
-USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -96,10 +94,13 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command on its arguments and return the exit code."""
     try:
-        code = app(arguments, prog_name="iirl-opt", standalone_mode=False)
+        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
     except USAGE as problem:
-        problem.show()
-        _say_who_has(getattr(problem, "option_name", None))
+        if not arguments:  # the help, which is asked for so, too
+            problem.show()
+            return BAD_INPUT
+        said = usage_error(problem, arguments, typer.main.get_command(app))
+        typer.echo(_short(said), err=True)
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("iirl-opt: interrupted", err=True)
@@ -144,19 +145,13 @@ def _in_a_line(problem: Exception) -> str:
     said = str(problem)
     if isinstance(problem, OSError) and problem.filename is not None:
         said = f"{problem.filename}: {problem.strerror}"
-    return said if len(said) <= 500 else f"{said[:200]} … {said[-200:]}"
+    return _short(said)
 
 
-def _say_who_has(option: str | None) -> None:
-    """Say which commands have an option that was given to another."""
-    commands: Any = getattr(typer.main.get_command(app), "commands", {})
-    owners = [
-        name
-        for name, command in commands.items()
-        if any(option in parameter.opts for parameter in command.params)
-    ]
-    if option is not None and owners:
-        typer.echo(f"iirl-opt: {option} is an option of {', '.join(owners)}", err=True)
+def _short(said: str) -> str:
+    said = said if len(said) <= 500 else f"{said[:200]} … {said[-200:]}"
+    # What a name holds may move the cursor, or be no character at all.
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
 
 
 def _say_version(asked: bool) -> None:

@@ -120,7 +120,7 @@ def test_normalise_is_taken_from_the_file(tmp_path: Path) -> None:
     [
         (["erring-partner", "--proposals", "0"], "--proposals"),
         (["erring-partner", "--chains", "0"], "--chains"),
-        (["erring-partner", "--seed", "-1"], "Invalid value for '--seed'"),
+        (["erring-partner", "--seed", "-1"], "--seed is '-1'; allowed"),
         (["erring-partner", "--episodes", "3"], "erring-partner.toml: trajectory: has no meaning"),
         (["two-rooms", "--chains", "2"], "chains has no meaning in the family learning"),
         (["erring-partner", "--plot", "chains.txt"], ".png, .pdf, .svg"),
