@@ -100,7 +100,7 @@ def run(arguments: list[str]) -> int:
             problem.show()
             return BAD_INPUT
         said = usage_error(problem, arguments, typer.main.get_command(app))
-        typer.echo(_short(said), err=True)
+        typer.echo(_printable(said), err=True)
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("iirl-opt: interrupted", err=True)
@@ -145,10 +145,10 @@ def _in_a_line(problem: Exception) -> str:
     said = str(problem)
     if isinstance(problem, OSError) and problem.filename is not None:
         said = f"{problem.filename}: {problem.strerror}"
-    return _short(said)
+    return _printable(said)
 
 
-def _short(said: str) -> str:
+def _printable(said: str) -> str:
     said = said if len(said) <= 500 else f"{said[:200]} … {said[-200:]}"
     # What a name holds may move the cursor, or be no character at all.
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)

@@ -74,7 +74,7 @@ class _Called(NamedTuple):
 
 def _refused(parameter: Any, message: str, own: Sequence[str]) -> str:
     """Return which value of an option is not allowed, and what is."""
-    given = list(_values(parameter.opts, own))
+    given = list(_given(parameter.opts, own))
     value = f" is {given[-1]!r}" if given else ""
     allowed = message.partition(", unable to parse")[0]
     if allowed.startswith(SHOULD):
@@ -83,7 +83,7 @@ def _refused(parameter: Any, message: str, own: Sequence[str]) -> str:
     return f"{parameter.opts[0]}{value}: {_small(message)}"
 
 
-def _values(names: Sequence[str], arguments: Sequence[str]) -> Iterator[str]:
+def _given(names: Sequence[str], arguments: Sequence[str]) -> Iterator[str]:
     """Yield what an option was given, by any of its names."""
     for word, after in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = word.partition("=")

@@ -43,7 +43,18 @@ def test_a_file_that_is_not_there_has_a_nearest_name(given, meant):
 
 
 @pytest.mark.parametrize(
-    "given", ["zzz", "/nowhere/at/all.toml", "models/q.npz", "a/" * 99, "é" * 100]
+    "given",
+    [
+        "zzz",
+        "absent.toml",
+        "maze-makr.toml",
+        "bridg.npz",
+        "two-rooms/x",
+        "/nowhere/at/all.toml",
+        "models/q.npz",
+        "a/" * 99,
+        "é" * 100,
+    ],
 )
 def test_where_nothing_is_near_nothing_is_proposed(given):
     with pytest.raises(FileProblem) as caught:
