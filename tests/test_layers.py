@@ -3,13 +3,12 @@
 import ast
 import graphlib
 import importlib
-import subprocess
 import sys
 from collections import Counter
 from functools import cache
 
 import pytest
-from source import PACKAGE, parsed
+from source import PACKAGE, loaded_by, parsed
 
 import iirl_opt
 
@@ -36,22 +35,6 @@ HOMES = {
     "distributed": ("experiments",),
     "pyarrow": ("formats", "experiments"),
 }
-HEAVY = (
-    "cvxpy",
-    "highspy",
-    "networkx",
-    "matplotlib",
-    "hypothesis",
-    "joblib",
-    "typer",
-    "rich",
-    "gymnasium",
-    "stormpy",
-    "quantecon",
-    "narwhals",
-    "distributed",
-    "pyarrow",
-)
 
 
 def name_of(path):
@@ -309,23 +292,6 @@ LIGHT = [
     "from iirl_opt.commitment import commit, Automatic, Commitment, misspecification_loss",
     "from iirl_opt import OptimalFollower, Observation, best_responses",
 ]
-
-
-def loaded_by(codes):
-    """After each of several lines of code, one after the other in one fresh interpreter: the heavy
-    libraries that are in memory."""
-    report = f"import sys; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
-    lines = [line for code in codes for line in (code, report)]
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return {
-        code: found.split() for code, found in zip(codes, done.stdout.split("\n"), strict=False)
-    }
 
 
 @pytest.mark.process

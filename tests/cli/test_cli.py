@@ -123,16 +123,6 @@ def test_other_peoples_files_are_learnt(problems: Path, tmp_path: Path) -> None:
     assert iirl("show", problems / "dectiger.dpomdp", "--discount", 0.9).code == 0
 
 
-@pytest.mark.process
-def test_help_loads_no_solver() -> None:
-    code = (
-        "import sys; from iirl_opt.cli.app import run; run(['--help']); "
-        "print([m for m in ('cvxpy', 'networkx', 'matplotlib', 'scipy') if m in sys.modules])"
-    )
-    done = child([sys.executable, "-c", code])
-    assert done.out.endswith("[]\n")
-
-
 def test_version() -> None:
     assert iirl("--version").out.startswith("iirl-opt ")
 
