@@ -28,6 +28,8 @@ from iirl_opt.cli.printing import Printer
 
 __all__ = ["learn"]
 
+LEAVES = ("result.json", "learn.jsonl", "regret.png", "maze.png", "posterior.png", "draws.npz")
+
 
 @asking
 def learn(
@@ -56,7 +58,7 @@ def learn(
     if learner is not None:
         check_learner(learner)
     problem = library.read_model(file, **asked)
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, LEAVES)
     place = printer.place(problem.path.stem)
     checkpoint = None if place is None else place / "learn.jsonl"
     run = library.learn(

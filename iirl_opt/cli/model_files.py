@@ -20,6 +20,7 @@ from iirl_opt.cli.options import (
     Out,
     asking,
 )
+from iirl_opt.cli.places import check_file
 from iirl_opt.cli.printing import Printer
 
 if TYPE_CHECKING:
@@ -152,11 +153,11 @@ def export(
     if not forms or (len(forms) == 2 and out is None):
         raise typer.BadParameter("give --lp or --mps; both need a folder, --out DIR")
     problem = library.read_model(file, game_seed=seed, **asked)
-    printer = Printer(as_json, out)
-    if target is not None and not target.parent.is_dir():
-        raise typer.BadParameter(
-            f"the file to write is {str(target)!r}, in no folder that there is"
-        )
+    printer = Printer(as_json, out, [f"{problem.path.stem}{form}" for form in forms])
+    if target is not None and out is not None:
+        raise typer.BadParameter(f"the file to write is {str(target)!r}, beside --out {out}")
+    if target is not None:
+        check_file(target, "the file to write", problem.path)
     with printer.progress(name="building"):
         program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
@@ -179,7 +180,7 @@ def schema(out: Out = None, as_json: Json = False) -> int:
     """Print the JSON Schema of model files, for editors and other programs."""
     from iirl_opt import library
 
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, ["schema.json"])
     found = library.model_schema()
     printer.give({**head("schema"), "schema": found})
     printer.say(text_of(found, lines=True))

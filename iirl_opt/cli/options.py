@@ -14,6 +14,7 @@ import typer
 
 from iirl_opt.checkpoint import Beginning
 from iirl_opt.cli.completion import complete_learner, complete_model
+from iirl_opt.cli.places import check_file
 from iirl_opt.errors import MissingExtra
 
 __all__ = [
@@ -120,7 +121,7 @@ def check_picture(path: Path | None) -> None:
     Raises
     ------
     BadParameter
-        It names no picture, or is in a folder that is not there.
+        It names no picture, or cannot be written.
     MissingExtra
         There is no matplotlib.
     """
@@ -128,8 +129,7 @@ def check_picture(path: Path | None) -> None:
         return
     if path.suffix not in PICTURES:
         raise typer.BadParameter(f"--plot is {str(path)!r}; allowed names in {', '.join(PICTURES)}")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"--plot is {str(path)!r}, in no folder that there is")
+    check_file(path, "--plot")
     if find_spec("matplotlib") is None:
         raise MissingExtra("--plot", "plot")
 

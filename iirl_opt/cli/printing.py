@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from iirl_opt.cli.json_document import text_of
+from iirl_opt.cli.places import made
 from iirl_opt.errors import MissingExtra
 from iirl_opt.files import write_text
 
@@ -40,6 +40,7 @@ class Printer:
     ----------
     as_json : whether standard output is for one document alone.
     out : the folder for files, if one was named; it is made at once.
+    leaves : the files that will be written there in any case.
 
     Attributes
     ----------
@@ -48,17 +49,20 @@ class Printer:
     Raises
     ------
     BadParameter
-        The folder cannot be made, or nothing can be written there.
+        The folder cannot be made, or one of the files cannot be written there.
     """
 
     as_json: bool
     out: Path | None
     interrupted: bool
 
-    def __init__(self, as_json: bool, out: Path | None) -> None:
+    def __init__(
+        self, as_json: bool, out: Path | None, leaves: Sequence[str] = ("result.json",)
+    ) -> None:
         self.as_json, self.out, self.interrupted = as_json, out, False
+        self._leaves = leaves
         if out is not None:
-            _make(out, "--out")
+            made(out, "--out", leaves)
 
     def say(self, line: str) -> None:
         """Print a line for people."""
@@ -86,10 +90,10 @@ class Printer:
         Raises
         ------
         BadParameter
-            It cannot be made.
+            It cannot be made, or written to.
         """
         place = self.place(name)
-        return None if place is None else _make(place, "the place of results")
+        return None if place is None else made(place, "the place of results", self._leaves)
 
     def keep(self, document: Mapping[str, Any], name: str = "result.json") -> None:
         """Write the document into the folder, where one is named."""
@@ -166,14 +170,3 @@ def _late(bar: Progress) -> Iterator[Progress]:
         timer.cancel()
         timer.join()
         bar.stop()
-
-
-def _make(folder: Path, said: str) -> Path:
-    """Return a folder that files can be written to, made if it is not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except (OSError, ValueError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else str(problem)
-        raise typer.BadParameter(f"{said} is {str(folder)!r}, and no folder: {why}") from None
-    return folder

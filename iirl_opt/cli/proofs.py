@@ -41,7 +41,7 @@ def verify(
     from iirl_opt.verification import Verdict
 
     problem = library.read_model(file, game_seed=seed, **asked)
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, ["result.json", "certificate.json"])
     certificate, missing = None, ""
     with printer.progress(name="verifying"):
         answer = library.verify(problem)

@@ -29,7 +29,7 @@ from iirl_opt.cli.options import (
     asking,
 )
 from iirl_opt.cli.printing import Printer
-from iirl_opt.cli.sweeps import SweepRun
+from iirl_opt.cli.sweeps import SweepRun, files_of
 
 if TYPE_CHECKING:
     from iirl_opt.claims.claim import Claim
@@ -53,7 +53,7 @@ def claims(
     """Try every statement of the paper: status, instances that meet its premise, counterexample."""
     from iirl_opt.claims import PAPER, read_claims, run_claims
 
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, ["claims.json"])
     tried = PAPER if file is None else read_claims(file)
     width = max((len(claim.name) for claim in tried), default=0)
     records: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ def figure(
 
     wanted = find_figure(number)
     name = f"figure-{wanted.number}"
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, files_of(name))
     sweep = SweepRun(printer, name, name, len(wanted.cells(scale, seed)))
     printer.say(f"figure {wanted.number}, {scale}: {wanted.title}")
     found = sweep.run(
@@ -204,7 +204,7 @@ def compare(
     cells = compare_cells(
         str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed, asked=asked
     )
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, files_of("compare"))
     sweep = SweepRun(printer, "compare", f"compare-{path.stem}", len(cells))
     found = sweep.run(
         lambda **how: compare_runs(cells, **how),

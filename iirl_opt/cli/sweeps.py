@@ -14,7 +14,7 @@ from iirl_opt.cli.json_document import text_of
 from iirl_opt.cli.options import beginning
 from iirl_opt.cli.printing import Printer
 
-__all__ = ["SweepRun"]
+__all__ = ["SweepRun", "files_of"]
 
 
 class SweepRun:
@@ -86,6 +86,11 @@ class SweepRun:
         if self.printer.draws():
             picture = draw(document["summary"], self.folder / f"{self.name}.png")
             self.printer.say(f"wrote {picture}")
+
+
+def files_of(name: str) -> list[str]:
+    """Return the names of the files that a run leaves, by its own."""
+    return [f"{name}.{suffix}" for suffix in ("json", "jsonl", "csv", "parquet", "png")]
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:

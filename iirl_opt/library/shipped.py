@@ -60,10 +60,10 @@ def find_model(name: str | Path) -> Path:
     if path.exists():
         raise FileProblem(path, "is no ordinary file")
     # The name of a file is no model's, unless somebody wrote a model's as if it were a file.
-    model = bare and (not path.suffix or path.stem in shipped_by_name())
+    named = bare and (not path.suffix or path.stem in shipped_by_name())
     said = "neither a file nor a shipped model" if bare and not path.suffix else "no such file"
-    more = " (iirl-opt show lists all models)" if model else ""
-    raise FileProblem(path, f"{said}{nearest_file(path, models=model)}{more}")
+    more = " (iirl-opt show lists all models)" if named else ""
+    raise FileProblem(path, f"{said}{nearest_file(path, models=named)}{more}")
 
 
 def nearest_file(path: Path, *, models: bool = False) -> str:
