@@ -149,4 +149,16 @@ FURTHER = (
         "iirl-opt show maze-maker",
         *("startup", "processes", "iirl-opt show maze-maker", "import cvxpy"),
     ),
+    Claim(
+        "iirl-opt --version",
+        *("startup", "processes", "iirl-opt --version", "import cvxpy"),
+    ),
+    Claim(
+        "iirl-opt --help",
+        *("startup", "processes", "iirl-opt --help", "import cvxpy"),
+    ),
+    Claim(
+        "a Tab behind iirl-opt learn maze-m",
+        *("startup", "processes", "completion, learn maze-m", "import cvxpy"),
+    ),
 )
