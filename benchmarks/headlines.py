@@ -159,6 +159,6 @@ FURTHER = (
     ),
     Claim(
         "a Tab behind iirl-opt learn maze-m",
-        *("startup", "processes", "completion, learn maze-m", "import cvxpy"),
+        *("startup", "completion", "a model, learn maze-m", "import cvxpy"),
     ),
 )
