@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,4 +79,45 @@ def process_of() -> int:
 def slow(cell: Cell) -> dict[str, Any]:
     """Take longer than it takes to hear of another cell."""
     time.sleep(0.02)
+    return {"seed": cell.seed}
+
+
+class Shared:
+    """A computation that says in its folder whenever it is read."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        Path(self.folder, f"{os.getpid()}-{time.monotonic_ns()}").touch()
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        """Return the number of the cell."""
+        return {"seed": cell.seed}
+
+
+class UnreadableFunction(Shared):
+    """One that no worker can read."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise ValueError("not here")
+
+
+def leave(cell: Cell) -> dict[str, Any]:
+    """Leave as a script does that has seen enough."""
+    sys.exit(0)
+
+
+def interrupted(cell: Cell) -> dict[str, Any]:
+    """Be interrupted by Ctrl-C, which goes to the processes of a terminal alike."""
+    raise KeyboardInterrupt
+
+
+def end_each_once(cell: Cell) -> dict[str, Any]:
+    """Be killed in each cell, the first time."""
+    ended = Path(cell.parameters["folder"], str(cell.seed))
+    if not ended.exists():
+        ended.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return {"seed": cell.seed}

@@ -26,6 +26,7 @@ __all__ = [
     "Json",
     "LearnerName",
     "Out",
+    "Patience",
     "Picture",
     "Restart",
     "Resume",
@@ -111,6 +112,14 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS", help="Of a Dask scheduler, whose workers compute in place of processes."
+    ),
+]
+Patience = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="How long a cluster may be without any worker; 60 if not given.",
+        show_default=False,
     ),
 ]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class SweepRun:
         *,
         jobs: int,
         scheduler: str | None,
+        patience: float | None,
         resume: bool,
         restart: bool,
     ) -> dict[str, Any] | None:
@@ -56,9 +58,11 @@ class SweepRun:
         beginning(checkpoint, resume=resume, restart=restart)
         if scheduler is not None and jobs > 1:
             raise typer.BadParameter("--jobs beside --scheduler, whose workers compute")
+        if scheduler is None and patience is not None:
+            raise typer.BadParameter("--patience without --scheduler, whose workers it waits for")
         try:
             with (
-                _executor(scheduler) as executor,
+                _executor(scheduler, patience) as executor,
                 self.printer.progress(self.total, self.name) as advance,
             ):
                 return compute(
@@ -93,9 +97,25 @@ def files_of(name: str) -> list[str]:
     return [f"{name}.{suffix}" for suffix in ("json", "jsonl", "csv", "parquet", "png")]
 
 
-def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
-    if scheduler is None:
-        return nullcontext()
-    from iirl_opt.experiments.cluster import dask_executor
+@contextmanager
+def _executor(scheduler: str | None, patience: float | None) -> Iterator[Executor | None]:
+    """Yield the executor of a cluster, or None where there is no scheduler; say if it has to wait.
 
-    return dask_executor(scheduler)
+    What Dask logs of a lost connection is not shown: what became of it is said in a line.
+    """
+    if scheduler is None:
+        yield None
+        return
+    from iirl_opt.experiments.cluster import PATIENCE, dask_executor
+
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with dask_executor(
+            scheduler,
+            patience=PATIENCE if patience is None else patience,
+            say=lambda line: typer.echo(f"iirl-opt: {line}", err=True),
+        ) as executor:
+            yield executor
+    finally:
+        logging.disable(disabled)

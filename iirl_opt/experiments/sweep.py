@@ -142,7 +142,7 @@ class Sweep(TypedDict, total=False):
 
     jobs: int
     executor: Executor | None
-    checkpoint: Path | None
+    checkpoint: str | Path | None
     resume: bool
     restart: bool
     progress: Callable[[CellResult], object] | None
@@ -155,7 +155,7 @@ def run_cells(
     *,
     jobs: int = 1,
     executor: Executor | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     about: Mapping[str, Any] | None = None,
     resume: bool = False,
     restart: bool = False,
@@ -169,7 +169,8 @@ def run_cells(
     ----------
     compute : a function that can be imported by name, or an object that can be pickled and called;
         what it raises is raised here.
-    jobs : worker processes. If one of them is ended from outside, all are started anew, once.
+    jobs : worker processes. If one of them is ended from outside, all are started anew; the cells
+        that they had are submitted once more, and not more than once.
     executor : of `concurrent.futures`, in place of these processes: threads, a cluster. It is left
         open. How many threads its workers use for linear algebra is up to who made it.
     checkpoint : the path of the file that keeps finished cells, an
@@ -191,9 +192,10 @@ def run_cells(
         The checkpoint is unfinished and neither resumed nor dropped, is of something else (names
         the fact), damaged, or being written by another process.
     WorkersLost
-        Workers ended, the standard ones twice; what was finished is in the checkpoint.
+        Workers ended, the standard ones twice in the same cell, or none is left; what was finished
+        is in the checkpoint.
     KeyboardInterrupt
-        The workers are ended first; what was finished is in the checkpoint.
+        Here or in a worker. The workers are ended first; what was finished is in the checkpoint.
 
     **Cost** that of the computation, and about a second to start the workers.
 
@@ -238,7 +240,7 @@ def run_cells(
     return [found[key] for key in planned]
 
 
-def _beginning(checkpoint: Path | None, resume: bool, restart: bool) -> Beginning:
+def _beginning(checkpoint: str | Path | None, resume: bool, restart: bool) -> Beginning:
     if checkpoint is None and (resume or restart):
         name = "resume" if resume else "restart"
         raise InvalidArgument(name, "is set without a checkpoint", "a file of finished cells")

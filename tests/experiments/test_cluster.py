@@ -1,16 +1,18 @@
 """A sweep gives the same files on one process, two, and a Dask cluster that loses a worker."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import iirl
-from sweep_cells import end_once, process_of
+from commands import LONGEST, iirl, start
+from sweep_cells import Shared, end_once, process_of, slow
 
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.errors import InvalidArgument, WorkersLost
 from iirl_opt.experiments import Cell, commitment, dask_executor, run_cells
 
 distributed = pytest.importorskip("distributed", reason="needs iirl-opt[sweep]")
@@ -76,6 +78,95 @@ def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(cluster: str, tmp_pa
     assert [result.values for result in found] == [{"seed": seed} for seed in range(8)]
 
 
+@pytest.mark.process
+@pytest.mark.oracle
+def test_a_worker_of_a_cluster_gets_what_its_cells_share_once(cluster: str, tmp_path: Path) -> None:
+    cells = [Cell("test", "none", "shared", i) for i in range(20)]
+    with dask_executor(cluster) as executor:
+        for _ in range(2):
+            found = run_cells(cells, Shared(str(tmp_path)), executor=executor)
+            assert [result.values["seed"] for result in found] == list(range(20))
+    # A copy that nobody needs just now may be dropped, and is then fetched again.
+    assert 1 <= len(list(tmp_path.iterdir())) <= 5
+
+
+@pytest.fixture
+def small_cluster() -> Iterator[Any]:
+    """A scheduler with one worker, in this process; a worker may be taken away."""
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as found:
+        yield found
+
+
+@pytest.mark.oracle
+def test_a_cluster_that_loses_its_last_worker_is_not_waited_for_for_ever(
+    small_cluster: Any, tmp_path: Path
+) -> None:
+    path, said = tmp_path / "cells.jsonl", []
+    cells = [Cell("test", "none", "slow", i) for i in range(50)]
+    address = small_cluster.scheduler_address
+
+    def lose(_: Any) -> None:
+        small_cluster.scale(0)
+
+    with (
+        pytest.raises(WorkersLost, match=r"has no worker, for 0\.5 s: \d+ of the cells"),
+        dask_executor(address, patience=0.5, say=said.append) as executor,
+    ):
+        run_cells(cells, slow, executor=executor, checkpoint=path, progress=lose)
+    assert said == [f"scheduler '{address}' has no worker; waiting 0.5 s for one"]
+    kept = path.read_text().count('"record"')
+    assert 1 <= kept < 50
+    with pytest.raises(InvalidArgument, match="has no worker"), dask_executor(address):
+        pass
+    small_cluster.scale(1)
+    with dask_executor(address) as executor:
+        found = run_cells(cells, slow, executor=executor, checkpoint=path, resume=True)
+    assert [result.values["seed"] for result in found] == list(range(50))
+
+
+@pytest.mark.process
+@pytest.mark.oracle
+@pytest.mark.campaign
+def test_a_worker_of_another_version_is_refused_by_name(small_cluster: Any, tmp_path: Path) -> None:
+    other = tmp_path / "iirl_opt-0.0.1.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: iirl-opt\nVersion: 0.0.1\n")
+    address = small_cluster.scheduler_address
+    command = (sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with (
+        start([*command, "--no-nanny"], env={"PYTHONPATH": path}, **quiet) as worker,
+        distributed.Client(address, set_as_default=False) as client,
+    ):
+        try:
+            client.wait_for_workers(2, timeout=LONGEST)
+            with (
+                pytest.raises(InvalidArgument, match=r"iirl-opt 0\.0\.1; allowed iirl-opt"),
+                dask_executor(address),
+            ):
+                pass
+        finally:
+            worker.kill()
+
+
+def test_patience_is_a_number_of_seconds() -> None:
+    for patience in (0, -1, float("nan"), float("inf"), "60", True):
+        with (
+            pytest.raises(InvalidArgument, match="patience"),
+            dask_executor("127.0.0.1:1", patience=patience),  # type: ignore[arg-type]
+        ):
+            pass
+
+
 @pytest.mark.parametrize("address", ["bogus", "", "foo://a:1", "tcp://", 3])
 def test_what_is_no_address_is_refused(address: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"scheduler is .*tcp://"), dask_executor(address):
@@ -86,6 +177,8 @@ def test_what_is_no_address_is_refused(address: Any) -> None:
     ("options", "message"),
     [
         (("--scheduler", "127.0.0.1:1", "--jobs", 2), "--jobs beside --scheduler"),
+        (("--patience", 5), "--patience without --scheduler"),
+        (("--scheduler", "127.0.0.1:1", "--patience", "nan"), "patience is nan"),
         (("--resume", "--restart"), "--resume stands beside --restart"),
         (("--scheduler", "bogus"), "scheduler is 'bogus'"),
     ],

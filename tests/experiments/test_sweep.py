@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,16 @@ import pytest
 from commands import LONGEST, start
 from scipy import stats
 from sweep_cells import (
+    Shared,
+    UnreadableFunction,
     count_of_calls,
     draw,
     end_always,
+    end_each_once,
     end_once,
     fail_at_two,
+    interrupted,
+    leave,
     not_a_number,
     slow,
     unreadable,
@@ -207,7 +212,7 @@ def test_what_is_not_wanted_any_more_is_cancelled() -> None:
     with Waiting(1) as threads:
         cells = [Cell("test", "none", "draw", i, {"n": 1}) for i in range(100)]
         with pytest.raises(KeyboardInterrupt):
-            run_cells(cells, draw, executor=threads, progress=lambda _: interrupt())
+            run_cells(cells, slow, executor=threads, progress=lambda _: interrupt())
     assert threads.given[-1].cancelled()
 
 
@@ -254,11 +259,74 @@ def test_workers_that_are_killed_again_are_an_error_that_keeps_what_was_done(
         assert [record["cell"]["seed"] for record in work.records] == [0]
 
 
+def test_each_cell_that_a_pool_lost_is_submitted_once_more(tmp_path: Path) -> None:
+    cells = [Cell("test", "none", "end", i, {"folder": str(tmp_path)}) for i in range(2)]
+    results = run_cells(cells, end_each_once)
+    assert [result.values["seed"] for result in results] == [0, 1]
+
+
+def test_a_process_gets_what_its_cells_share_once(tmp_path: Path) -> None:
+    cells = [Cell("test", "none", "shared", i) for i in range(9)]
+    results = run_cells(cells, Shared(str(tmp_path)), jobs=2)
+    assert [result.values["seed"] for result in results] == list(range(9))
+    readers = [trace.name.partition("-")[0] for trace in tmp_path.iterdir()]
+    assert len(readers) == len(set(readers)) <= 2
+
+
+def serial() -> Executor:
+    """An executor that computes within `submit`."""
+
+    class Serial(Executor):
+        def submit(self, call: Any, /, *given: Any, **more: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_result(call(*given, **more))
+            return future
+
+    return Serial()
+
+
+@pytest.mark.parametrize("make", [None, serial, lambda: ThreadPoolExecutor(1)])
+def test_who_leaves_or_is_interrupted_in_a_cell(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "cells.jsonl"
+    for compute, error in ((leave, RuntimeError), (interrupted, KeyboardInterrupt)):
+        executor = None if make is None else make()
+        with pytest.raises(error) as caught:
+            run_cells(CELLS[:1], compute, executor=executor, checkpoint=path, restart=True)
+        assert "In the worker" in caught.value.__notes__[0]
+        assert compute is interrupted or "SystemExit: 0" in str(caught.value)
+        assert executor is None or executor.submit(int, "1").result() == 1
+
+
+def test_what_is_computed_within_submit_is_kept_cell_by_cell(tmp_path: Path) -> None:
+    path, seen = tmp_path / "cells.jsonl", []
+
+    def progress(result: CellResult) -> None:
+        seen.append(result)
+        assert path.read_text().count('"record"') == len(seen)
+
+    run_cells(CELLS, draw, executor=serial(), checkpoint=path, progress=progress)
+    assert len(seen) == len(CELLS)
+
+
+def test_an_executor_that_takes_no_more_is_told_with_the_cell(tmp_path: Path) -> None:
+    class Full(ThreadPoolExecutor):
+        def submit(self, *call: Any, **more: Any) -> Any:
+            if call[-1].seed == 1:
+                raise OSError("no room")
+            return super().submit(*call, **more)
+
+    with Full(1) as full, pytest.raises(WorkersLost, match="OSError: no room"):
+        run_cells(CELLS, draw, executor=full)
+
+
 def test_what_no_checkpoint_can_hold_and_what_no_pipe_takes_are_told() -> None:
     with pytest.raises(InvalidValue, match=r"not_a_number returns for none 0, draw, n 1 cannot"):
         run_cells(CELLS[:1], not_a_number)
     with pytest.raises(RuntimeError, match="Unreadable"):
         run_cells(CELLS[:1], unreadable)
+    for jobs in (1, 2):
+        with pytest.raises(WorkersLost, match=r"cannot read what .*ValueError: not here"):
+            run_cells(CELLS[:jobs], UnreadableFunction(""), jobs=jobs)
     with pytest.raises(WorkersLost, match="pickle"):
         run_cells(CELLS[:1], lambda cell: {})
     with pytest.raises(InvalidArgument, match="parameters cannot be written as JSON"):
