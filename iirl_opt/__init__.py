@@ -5,9 +5,13 @@ The everyday names are here, everything else under the name of its room: `iirl.r
 package brings in neither a solver nor a plotting library. The stub beside this file is the list.
 """
 
-from pkgutil import iter_modules
+from iirl_opt import _start
 
-import lazy_loader
+_start.hold()  # before anything that takes time to import
+
+from pkgutil import iter_modules  # noqa: E402
+
+import lazy_loader  # noqa: E402
 
 __version__ = "0.1.0"
 

@@ -12,9 +12,9 @@ from source import PACKAGE, loaded_by, parsed
 
 import iirl_opt
 
-ORDER = """recheck spelling errors versions checks files checkpoint exact game follower observation
-certificate solver occupancy rewards commitment verification learn bayesian plot formats library
-testing _hypothesis claims experiments cli __main__"""
+ORDER = """_start recheck spelling errors versions checks files checkpoint exact game follower
+observation certificate solver occupancy rewards commitment verification learn bayesian plot formats
+library testing _hypothesis claims experiments cli __main__"""
 LAYERS = ORDER.split()
 
 # Where alone a library may be imported.
@@ -201,6 +201,7 @@ def test_no_folder_imports_anything_when_it_is_opened():
         if path.parent.name != "recheck":  # it stands alone, without the lazy loader
             # A property test must not wait for a solver within its first example.
             early = {"iirl_opt.testing.first_example"} if path.parent.name == "testing" else set()
+            early |= {"iirl_opt._start"} if path.parent == PACKAGE else set()
             assert imports(name_of(path)) <= {"lazy_loader", "pkgutil"} | early, path
 
 

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -30,6 +30,8 @@ from iirl_opt.cli.usage import PROGRAM, USAGE, usage_error
 from iirl_opt.versions import version_of
 
 __all__ = ["app", "main", "run"]
+
+STOPPED = "iirl-opt: interrupted"
 
 app: typer.Typer = typer.Typer(
     no_args_is_help=True,
@@ -54,13 +56,19 @@ COMMANDS = (
 )
 
 
-def _heard(command: Callable[..., int]) -> Callable[..., int]:
+class _Answer(NamedTuple):
+    """The exit code of a command, which has said why; typer's own codes are bare numbers."""
+
+    code: int
+
+
+def _heard(command: Callable[..., int]) -> Callable[..., _Answer]:
     """Let a command say that it was interrupted: typer would leave without a word."""
 
     @wraps(command)
-    def heard(**given: Any) -> int:
+    def heard(**given: Any) -> _Answer:
         try:
-            return command(**given)
+            return _Answer(command(**given))
         except KeyboardInterrupt:
             raise typer.Abort from None
 
@@ -74,12 +82,15 @@ for _command in COMMANDS:
 def main() -> None:
     """Run the command and leave with its exit code."""
     process = Process()
-    code = INTERRUPTED  # which may come at any time
+    code = None
     with suppress(KeyboardInterrupt), process.prepared():
         code = run(sys.argv[1:])
         if process.lost is not None:
             typer.echo(f"iirl-opt: standard output: {process.lost.strerror}", err=True)
-    if code == INTERRUPTED:
+    if code is None:  # interrupted when nobody was there to say so
+        with suppress(OSError):
+            typer.echo(STOPPED, err=True)
+    if code in (None, INTERRUPTED):
         code = process.stopped_by
     runs = sys.modules.get("iirl_opt.solver.run")
     if runs is not None and runs.left_to_themselves():
@@ -94,7 +105,9 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command on its arguments and return the exit code."""
     try:
-        code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+        answer = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+        if answer == INTERRUPTED:  # before a command began, of which typer says nothing
+            raise KeyboardInterrupt
     except USAGE as problem:
         if not arguments:  # the help, which is asked for so, too
             problem.show()
@@ -103,7 +116,7 @@ def run(arguments: list[str]) -> int:
         typer.echo(_printable(said), err=True)
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("iirl-opt: interrupted", err=True)
+        typer.echo(STOPPED, err=True)
         return INTERRUPTED
     except (
         errors.SolverProblem,
@@ -121,12 +134,12 @@ def run(arguments: list[str]) -> int:
         return NO_ANSWER
     except Exception as problem:
         if _is_of_an_interrupt(problem):
-            typer.echo("iirl-opt: interrupted", err=True)
+            typer.echo(STOPPED, err=True)
             return INTERRUPTED
         traceback.print_exc()
         typer.echo("iirl-opt: this is a fault of iirl-opt, please report it", err=True)
         return INTERNAL
-    return int(code or ANSWERED)
+    return answer.code if isinstance(answer, _Answer) else int(answer or ANSWERED)
 
 
 def _is_of_an_interrupt(problem: BaseException | None) -> bool:

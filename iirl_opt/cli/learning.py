@@ -83,7 +83,7 @@ def learn(
     except KeyboardInterrupt:
         goes_on = f"; with --resume the same command goes on from {checkpoint}"
         kept = goes_on if checkpoint is not None and run.taken_up else ""
-        printer.say(f"interrupted: keeping what is done{kept}")
+        typer.echo(f"iirl-opt: interrupted, keeping what is done{kept}", err=True)
     found = run.document()
     expected = problem.expect if run.as_stated else []
     findings = library.check(expected, found["quantities"], problem.path)

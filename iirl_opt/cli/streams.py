@@ -21,6 +21,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, TextIO
 
+from iirl_opt._start import leave
 from iirl_opt.cli.exit_codes import BAD_INPUT, CLOSED, INTERRUPTED, TERMINATED
 
 __all__ = ["Process"]
@@ -48,13 +49,17 @@ class Process:
     def prepared(self) -> Iterator[None]:
         """Make streams and signals ready; they are as they were when the block ends."""
         _occupy()
-        streams, handlers, hook = (sys.stdout, sys.stderr), {}, sys.unraisablehook
+        streams, hook = (sys.stdout, sys.stderr), sys.unraisablehook
+        handlers: dict[signal.Signals, Any] = {}
         sys.unraisablehook = partial(self._raise_again, hook)
         sys.stdout, sys.stderr = (self._guarded(stream) for stream in streams)
         if threading.current_thread() is threading.main_thread():
             for which in ENDING:
                 if signal.getsignal(which) is signal.SIG_DFL:  # one ignored is to stay so: nohup
                     handlers[which] = signal.signal(which, self._end)
+            if signal.getsignal(signal.SIGINT) is leave:  # until now there was nothing to keep
+                handlers[signal.SIGINT] = leave
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             yield
         finally:

@@ -145,10 +145,34 @@ def test_a_signal_at_any_time_leaves_whole_files(
         except subprocess.TimeoutExpired:
             process.send_signal(sign)
         _, err = process.communicate(timeout=LONGEST)
-    # Before Python has begun to listen, a signal ends it as it ends any program.
-    assert process.returncode in (0, 128 + sign, -sign), err
-    assert process.returncode < 0 or "Traceback" not in err
+    # Before the command listens, SIGTERM ends it as it ends any program.
+    early = set() if sign is signal.SIGINT else {-sign}
+    assert process.returncode in {0, 128 + sign} | early, err
+    assert "Traceback" not in err
     files_are_whole()
+
+
+@pytest.mark.parametrize(
+    ("words", "every"),
+    [
+        ("--version", 3001),
+        pytest.param("lern", 301, marks=pytest.mark.campaign),
+        pytest.param("show", 1501, marks=pytest.mark.campaign),
+    ],
+)
+def test_ctrl_c_at_any_call_from_the_first_on_is_one_line(words: str, every: int) -> None:
+    done = child([sys.executable, Path(__file__).with_name("ctrl_c_anywhere.py"), every, words])
+    heard = [json.loads(line) for line in done.out.splitlines()]
+    assert len(heard) > 5
+    said = "iirl-opt: interrupted\n"
+    assert [each for each in heard if each[1:] != [130, said]] == []
+
+
+def test_no_other_program_that_imports_the_package_is_touched() -> None:
+    asks = "import sys; sys.argv[0] = {!r}; import iirl_opt, signal; print(signal.getsignal(2))"
+    words = {name: child([sys.executable, "-c", asks.format(name)]) for name in ("-m", "iirl-opt")}
+    assert "default_int_handler" in words["-m"].out
+    assert "leave" in words["iirl-opt"].out
 
 
 @pytest.mark.campaign
