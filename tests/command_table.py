@@ -118,7 +118,7 @@ ROWS = {
         ("two-rooms.toml", "allowed 1, 3, 4, 6, 7"),
         ("--jobs 0", "--jobs"),
         "iirl_opt.experiments.figure.run_figure",
-        frozenset({"figure-7.json", "figure-7.jsonl", "figure-7.csv", "figure-7.png"}),
+        frozenset(f"figure-7.{end}" for end in ("json", "jsonl", "csv", "meta.json", "png")),
     ),
     "compare": Row(
         f"{COMPARE} --resume",
@@ -126,7 +126,7 @@ ROWS = {
         ("figure-1.toml --learners best", "best"),
         ("--runs 0", "--runs"),
         "iirl_opt.experiments.comparison.compare_runs",
-        frozenset({"compare.json", "compare.jsonl", "compare.csv", "compare.png"}),
+        frozenset(f"compare.{end}" for end in ("json", "jsonl", "csv", "meta.json", "png")),
     ),
 }
 SWEEPS = {"figure": "figure-7.jsonl", "compare": "compare.jsonl"}

@@ -79,14 +79,14 @@ class SweepRun:
             return None
 
     def keep(self, document: Mapping[str, Any], draw: Callable[[Any, Path], Path]) -> None:
-        """Write the document, its tidy table and, where matplotlib is there, its picture."""
+        """Write the document, its tidy table with metadata and, with matplotlib, its picture."""
         if self.folder is None:
             return
         from iirl_opt.experiments.tables import write_tidy
 
         self.printer.write(self.folder / f"{self.name}.json", text_of(document, lines=True))
-        for table in write_tidy(document, self.folder / self.name):
-            self.printer.say(f"wrote {table}")
+        for file in write_tidy(document, self.folder / self.name):
+            self.printer.say(f"wrote {file}")
         if self.printer.draws():
             picture = draw(document["summary"], self.folder / f"{self.name}.png")
             self.printer.say(f"wrote {picture}")
@@ -94,7 +94,9 @@ class SweepRun:
 
 def files_of(name: str) -> list[str]:
     """Return the names of the files that a run leaves, by its own."""
-    return [f"{name}.{suffix}" for suffix in ("json", "jsonl", "csv", "parquet", "png")]
+    return [
+        f"{name}.{suffix}" for suffix in ("json", "jsonl", "csv", "parquet", "meta.json", "png")
+    ]
 
 
 @contextmanager

@@ -6,23 +6,33 @@ Where a cell measures a list, it has a row for each entry: the regrets of learni
 numbers alone, as figures 6 and 7 do at each level of the follower, the cell is the row. A number of
 the whole cell stands in each of its rows.
 
+In files, each column has one type, by Arrow's name: ``bool``, ``int64``, ``double`` or ``string``;
+one in which nothing is known is ``double``. A column that none of them holds (numbers beside texts,
+whole numbers of more than 64 bits, texts that are no Unicode) has the JSON text of each value. What
+no column says (versions, seeds, which columns are JSON) is the table's *metadata*.
+
 Seconds are in no table: the same sweep gives the same one, whoever computed it.
 """
 
 from __future__ import annotations
 
-import csv
+import errno
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from importlib.util import find_spec
-from io import StringIO
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from iirl_opt.checkpoint import dump
+from iirl_opt.checks import PATH, checked, shown
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.experiments.figure import document
 from iirl_opt.experiments.sweep import CellResult
-from iirl_opt.files import write_text, writing
+from iirl_opt.files import writing
+from iirl_opt.versions import versions
 
 __all__ = ["tidy", "write_tidy"]
 
@@ -33,6 +43,9 @@ ALONG = {
     "truth": ("state", 0, "truth"),
 }
 CELL = ("figure", "game", "method", "seed")
+
+# Of a document, what is a cell's or speaks of all cells, and so is not in the metadata.
+NO_FACTS = ("cells", "statements", "summary")
 
 
 def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> list[dict[str, Any]]:
@@ -47,7 +60,8 @@ def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> list[dict[str, Any]
     Raises
     ------
     InvalidArgument
-        A cell has lists of different lengths, or one name for two columns.
+        It is neither, or a cell in it is not whole; a cell has lists of different lengths, one name
+        for two columns, or what is no JSON.
 
     Examples
     --------
@@ -58,106 +72,231 @@ def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> list[dict[str, Any]
     ['mine', 'maze', 'active', 0, 1, 1, 2.0, 0.5]
     ['mine', 'maze', 'active', 0, 1, 2, 2.0, 0.0]
     """
-    rows = [row for cell in _cells(found) for row in _rows_of_cell(cell)]
-    places = {name: place for row in rows for name, (place, _) in row.items()}
+    cells = _document_of(found)["cells"]
+    rows = [row for number, cell in enumerate(cells) for row in _rows_of_cell(number, cell)]
+    places: dict[str, int] = {}
+    for row in rows:
+        for name, (place, _) in row.items():
+            if places.setdefault(name, place) != place:
+                said = f"have a column called {name!r} of two kinds"
+                raise InvalidArgument("cells", said, "one: a parameter or what was measured", name)
     # Those of the cell, its parameters, what lists run along, what was measured.
     columns = sorted(places, key=lambda name: places[name])
     return [{name: row.get(name, (0, None))[1] for name in columns} for row in rows]
 
 
-def write_tidy(document: Mapping[str, Any], path: str | Path) -> list[Path]:
-    """Write the rows of a document as CSV and, where pyarrow is, as parquet; return the files.
+@checked(path=PATH)
+def write_tidy(found: Mapping[str, Any] | Iterable[CellResult], path: str | Path) -> list[Path]:
+    """Write the rows of a sweep as CSV and, where pyarrow is, as parquet, with their metadata.
 
-    The schema of the parquet file has, under ``iirl_opt``, what the document says of the whole
-    sweep: what was asked, and by which versions. CSV has no place for it.
+    Returns the files: ``PATH.csv``, ``PATH.parquet`` and ``PATH.meta.json``. The metadata stands in
+    the schema of the parquet file, too, under ``iirl_opt``: what the document says of the whole
+    sweep, such as its versions, ``document_sha256`` (of the document as JSON with sorted keys),
+    ``seeds``, ``rows``, and ``columns``, each with ``name`` and ``type``, and ``json`` where its
+    values are JSON texts.
 
     Parameters
     ----------
+    found : as for `tidy`. Results are a document of the versions that are installed.
     path : of the files, without an ending.
 
     Raises
     ------
     InvalidArgument
-        As `tidy`.
+        As `tidy`; the path has such an ending, or names no file; a column has no name, or one that
+        is no Unicode.
     OSError
-        The folder is not there or cannot be written to.
+        The folder is not there or cannot be written to, or a folder stands in a file's place.
     """
-    rows = tidy(document)
-    text = StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(rows[0] if rows else CELL)
-    table.writerows([_in_csv(value) for value in row.values()] for row in rows)
-    written = [write_text(Path(f"{path}.csv"), text.getvalue())]
+    files = _files_of(path)
+    whole = _document_of(found)
+    rows = tidy(whole)
+    columns = [_column(name, [row[name] for row in rows]) for name in (rows[0] if rows else CELL)]
+    facts = _metadata(whole, rows, columns)
+    contents = [_csv(columns).encode(), (json.dumps(facts, indent=1) + "\n").encode()]
     if find_spec("pyarrow") is not None:
-        written.append(_write_parquet(document, rows, Path(f"{path}.parquet")))
-    return written
+        contents.insert(1, _parquet(columns, facts))
+    else:
+        del files[1]
+    for file, content in zip(files, contents, strict=True):
+        with writing(file) as part:
+            part.write_bytes(content)
+    return files
 
 
-def _write_parquet(document: Mapping[str, Any], rows: Sequence[Any], path: Path) -> Path:
+def _files_of(path: str | Path) -> list[Path]:
+    """Return the files that are to be written; all can be, as far as is known before."""
+    endings = (".csv", ".parquet", ".meta.json")
+    name = os.path.basename(path)
+    if name in ("", ".", "..") or name.lower().endswith(endings):
+        raise InvalidArgument("path", f"is {shown(path)}", "files' name without an ending", path)
+    files = [Path(f"{os.fspath(path)}{ending}") for ending in endings]
+    for file in files:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    return files
+
+
+class _Column(NamedTuple):
+    """A column of one type: its name, its type by Arrow's name, whether it has JSON texts."""
+
+    name: str
+    type: str
+    json: bool
+    values: Sequence[Any]
+
+
+def _column(name: str, values: Sequence[Any]) -> _Column:
+    if not name or not _is_unicode(name):
+        raise InvalidArgument(f"the column {name!r}", "has a name of no text", "Unicode", name)
+    known = [value for value in values if value is not None]
+    kinds = {type(value) for value in known} or {float}
+    for kind, (held, is_held) in HOLDS.items():
+        if kinds <= held and all(map(is_held, known)):
+            return _Column(name, kind, False, values)
+    texts = [None if value is None else json.dumps(value) for value in values]
+    return _Column(name, "string", True, texts)
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text has no half of a surrogate pair, as names of files may have."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _is_float(value: float) -> bool:
+    return isinstance(value, float) or (abs(value) <= 2**53)
+
+
+# By Arrow's name of a type: which values it holds, the first that holds them all is a column's.
+HOLDS: Mapping[str, tuple[frozenset[type], Callable[[Any], bool]]] = {
+    "bool": (frozenset({bool}), lambda value: True),
+    "int64": (frozenset({int}), lambda value: -(2**63) <= value < 2**63),
+    "double": (frozenset({int, float}), _is_float),
+    "string": (frozenset({str}), _is_unicode),
+}
+
+
+def _metadata(
+    whole: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], columns: Sequence[_Column]
+) -> dict[str, Any]:
+    """Return what is known of a table beside its rows, JSON-able."""
+    try:
+        digest = sha256(dump(whole).encode()).hexdigest()
+    except (RecursionError, TypeError, ValueError) as problem:
+        said = f"cannot be written as JSON ({problem})"
+        raise InvalidArgument("document", said, "finite JSON-able facts") from None
+    told = [
+        {"name": column.name, "type": column.type} | ({"json": True} if column.json else {})
+        for column in columns
+    ]
+    return {
+        **{name: fact for name, fact in whole.items() if name not in NO_FACTS},
+        "document_sha256": digest,
+        "seeds": list(dict.fromkeys(row["seed"] for row in rows)),
+        "rows": len(rows),
+        "columns": told,
+    }
+
+
+def _csv(columns: Sequence[_Column]) -> str:
+    """Return the lines of a table, in which an empty text is ``""`` and what is unknown nothing."""
+    fields = [[_field(value) for value in (column.name, *column.values)] for column in columns]
+    return "".join(",".join(line) + "\n" for line in zip(*fields, strict=True))
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return repr(value)
+    if value and not any(letter in value for letter in ',"\r\n'):
+        return value
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _parquet(columns: Sequence[_Column], facts: Mapping[str, Any]) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 
-    names = tuple(rows[0]) if rows else CELL
-    table = pa.table({name: _column([row[name] for row in rows]) for name in names})
-    facts = {k: v for k, v in document.items() if k not in ("cells", "statements", "summary")}
-    table = table.replace_schema_metadata({"iirl_opt": json.dumps(facts, sort_keys=True)})
-    with writing(path) as part:
-        parquet.write_table(table, part)
-    return path
+    arrays = {
+        column.name: pa.array(column.values, pa.type_for_alias(column.type)) for column in columns
+    }
+    table = pa.table(arrays).replace_schema_metadata({"iirl_opt": json.dumps(facts)})
+    sink = BytesIO()
+    parquet.write_table(table, sink)
+    return sink.getvalue()
 
 
-def _column(values: Sequence[Any]) -> list[Any]:
-    """Return values of one type, which parquet needs: as they are, as floats, or as texts."""
-    kinds = {type(value) for value in values if value is not None}
-    if len(kinds) < 2:
-        return list(values)
-    kind: type = float if kinds == {int, float} else str
-    return [None if value is None else kind(_in_csv(value)) for value in values]
-
-
-def _in_csv(value: Any) -> Any:
-    return ("true" if value else "false") if isinstance(value, bool) else value
-
-
-def _cells(found: Mapping[str, Any] | Iterable[CellResult]) -> Iterator[Mapping[str, Any]]:
+def _document_of(found: Mapping[str, Any] | Iterable[CellResult]) -> Mapping[str, Any]:
+    """Return a document, or that of results."""
     if isinstance(found, Mapping):
-        if "cells" not in found:
+        if not isinstance(found.get("cells"), Sequence) or isinstance(found["cells"], str):
             raise InvalidArgument("document", "has no cells", "one of a figure or comparison")
-        yield from found["cells"]
-        return
-    for result in found:
+        return found
+    if not isinstance(found, Iterable):
+        said = f"is {shown(found)}"
+        raise InvalidArgument("results", said, "a document, or results of run_cells", found)
+    results = list(found)
+    for result in results:
         if not isinstance(result, CellResult):
             said = f"holds a {type(result).__name__}"
             raise InvalidArgument("results", said, "results of run_cells", result)
-        yield {**asdict(result.cell), "values": result.values}
+    return document(results, {"versions": versions()})
 
 
-def _rows_of_cell(cell: Mapping[str, Any]) -> Iterator[dict[str, tuple[int, Any]]]:
+def _rows_of_cell(number: int, cell: Any) -> Iterator[dict[str, tuple[int, Any]]]:
     """Yield the rows of a cell: by column its place among the others, and the value."""
+    _check_cell(number, cell)
+    place = f"the cell {shown(cell['game'])}, {shown(cell['method'])}"
     lists = {name: value for name, value in cell["values"].items() if isinstance(value, list)}
     axes = {(*ALONG.get(name, ("index", 0))[:2], len(entries)) for name, entries in lists.items()}
     if len(axes) > 1:
         said = f"has lists that differ: {', '.join(f'{n} has {len(v)}' for n, v in lists.items())}"
-        raise InvalidArgument(f"the cell {cell['game']}, {cell['method']}", said, "one length")
+        raise InvalidArgument(place, said, "one length")
     axis, begin, length = axes.pop() if axes else ("", 0, 1)
-    for number in range(length) if length else (None,):
+    for index in range(length) if length else (None,):
         row = [(0, name, cell[name]) for name in CELL]
         row += [(1, *fact) for fact in cell["parameters"].items()]
-        row += [(2, axis, None if number is None else begin + number)] if axis else []
+        row += [(2, axis, None if index is None else begin + index)] if axis else []
         for name, value in cell["values"].items():
             if name not in lists:
                 row.append((3, name, value))
             else:
-                entry = None if number is None else value[number]
+                entry = None if index is None else value[index]
                 row.append((3, ALONG[name][2] if name in ALONG else name, entry))
         names = [name for _, name, _ in row]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidArgument("cells", f"have two columns called {twice!r}", "one", twice)
-        yield {name: (place, _scalar(value)) for place, name, value in row}
+        yield {name: (rank, _scalar(place, name, value)) for rank, name, value in row}
 
 
-def _scalar(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return json.dumps(value, sort_keys=True)
+def _check_cell(number: int, cell: Any) -> None:
+    """Refuse what is no cell of a document, by its number."""
+    place = f"cells[{number}]"
+    if not isinstance(cell, Mapping):
+        raise InvalidArgument(place, f"is {shown(cell)}", "a mapping", cell)
+    for name in (*CELL, "parameters", "values"):
+        if name not in cell:
+            raise InvalidArgument(place, f"has no {name!r}", "a cell with its values", cell)
+    for part in ("parameters", "values"):
+        facts = cell[part]
+        if not isinstance(facts, Mapping) or not all(isinstance(name, str) for name in facts):
+            said = f"is {shown(facts)}"
+            raise InvalidArgument(f"{place}[{part!r}]", said, "a mapping of texts", facts)
+
+
+def _scalar(place: str, column: str, value: Any) -> Any:
+    """Return a value as one of Python's own, or its JSON text."""
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if value is None:
+        return None
+    try:
+        return dump(value)
+    except (RecursionError, TypeError, ValueError) as problem:
+        said = f"has {shown(value)} as {column!r}, which is no JSON ({problem})"
+        raise InvalidArgument(place, said, "finite JSON-able facts", value) from None

@@ -33,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.rmtree(folder / "proof")
     with pytest.MonkeyPatch.context() as here:
         # A pool of processes is not the point.
-        here.setattr(sweeps, "_executor", lambda scheduler: ThreadPoolExecutor(1))
+        here.setattr(sweeps, "_executor", lambda *_: ThreadPoolExecutor(1))
         for command, words in (("figure", "7"), ("compare", COMPARE)):
             done = iirl(command, *words.split(), "--json", "--out", command, cwd=folder)
             assert done.code == 0, done.err

@@ -269,7 +269,7 @@ def test_a_figure_is_a_document_a_picture_and_a_line_a_statement(
 ) -> None:
     printed, folder = figure_7
     assert {path.name for path in folder.iterdir()} == {
-        f"figure-7.{kind}" for kind in ("csv", "json", "jsonl", "parquet", "png")
+        f"figure-7.{kind}" for kind in ("csv", "json", "jsonl", "meta.json", "parquet", "png")
     }
     document = json.loads((folder / "figure-7.json").read_text())
     assert (document["command"], document["figure"], document["scale"]) == ("figure", 7, "small")
@@ -344,7 +344,7 @@ def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
     done = iirl("compare", "two-rooms", *options, "--out", tmp_path)
     assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"compare.{kind}" for kind in ("csv", "json", "jsonl", "parquet", "png")
+        f"compare.{kind}" for kind in ("csv", "json", "jsonl", "meta.json", "parquet", "png")
     }
     document = json.loads((tmp_path / "compare.json").read_text())
     (panel,) = document["summary"]["panels"].values()
