@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.experiments.bands import BAND, quantiles
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.games import game_of
 from iirl_opt.experiments.sweep import Cell, CellResult, summarise
@@ -36,6 +37,9 @@ from iirl_opt.game.mdp import MDP
 from iirl_opt.game.optimum import modified_policy_iteration
 
 __all__ = ["FIGURE_6", "FIGURE_7", "compute", "judge", "summarise_values"]
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -55,6 +59,10 @@ MOST_ENUMERATED = 5_000
 
 # Values of the same commitment by two computations agree to this share.
 AGREE = 1e-9
+
+# An advantage vanishes below this share; in a picture, this many per cent are next to none.
+VANISHED = 0.02
+LEAST_PERCENT = 0.01
 
 # An advantage that shrinks may rise from one level to the next by this share of its largest value:
 # the algorithm is a heuristic, and the mean is over a few games.
@@ -145,7 +153,10 @@ def summarise_values(results: Sequence[CellResult]) -> dict[str, Any]:
                 "size": results_of[0].cell.parameters.get("size"),
                 "levels": levels.tolist(),
                 **{commitment: summarise(v).record() for commitment, v in values.items()},
-                "advantage": summarise(_advantage(values)).record(),
+                "advantage": {
+                    **summarise(_advantage(values)).record(),
+                    **quantiles(_advantage(values)),
+                },
             }
             for name, levels, values in _panels(results)
             if (results_of := [r for r in results if r.cell.game == name])
@@ -223,7 +234,7 @@ def _shrinks(name: str, boltzmann: bool, levels: Array, mean: Array) -> Statemen
 
 
 def _vanishes(name: str, boltzmann: bool, levels: Array, advantage: Array) -> Statement:
-    at, most = (20.0, 0.02) if boltzmann else (0.0, AGREE)
+    at, most = (20.0, VANISHED) if boltzmann else (0.0, AGREE)
     found = np.abs(advantage[:, levels == at])
     return Statement(
         f"{name}: the advantage at β = 20 is under 2 %"
@@ -235,7 +246,11 @@ def _vanishes(name: str, boltzmann: bool, levels: Array, advantage: Array) -> St
 
 
 def draw(summary: Mapping[str, Any], path: Path) -> Path:
-    """Draw a panel for each game family: the value of each commitment over the levels."""
+    """Draw a row for each game family: values over the levels, and the advantage by itself.
+
+    Where values differ by a few hundredths their curves coincide; the advantage over the joint
+    policy's part shows what the statements are about, on a logarithmic axis.
+    """
     from iirl_opt import plot
 
     beta = summary["parameter"] == "beta"
@@ -244,25 +259,46 @@ def draw(summary: Mapping[str, Any], path: Path) -> Path:
         "joint": "leader's part of the optimal joint policy",
         "best": "best deterministic commitment, where known",
     }
-    axes = plot.panels(len(summary["panels"]))
-    for ax, (name, panel) in zip(axes, summary["panels"].items(), strict=True):
-        curves = {
-            title: tuple(panel[curve][end] for end in ("mean", "low", "high"))
-            for curve, title in names.items()
-        }
+    xlabel = "β of the follower" if beta else "ε of the follower"
+    axes = plot.panels(2 * len(summary["panels"]))
+    for i, (name, panel) in enumerate(summary["panels"].items()):
         plot.plot_curves(
-            curves,
+            {title: panel[curve]["mean"] for curve, title in names.items()},
             panel["levels"],
             points=[names["best"]],
-            xlabel="β of the follower" if beta else "ε of the follower",
-            ylabel="expected discounted reward" if ax is axes[0] else "",
+            xlabel=xlabel,
+            ylabel="value from the start",
             title=_title(name, panel),
-            ax=ax,
+            ax=axes[2 * i],
         )
-        if not beta:
+        _draw_advantage(axes[2 * i + 1], panel, names, xlabel)
+    if not beta:
+        for ax in axes:
             ax.invert_xaxis()
     plot.legend_below(axes)
     return plot.save(axes[0], path)
+
+
+def _draw_advantage(
+    ax: Axes, panel: Mapping[str, Any], names: Mapping[str, str], xlabel: str
+) -> None:
+    """Draw what the algorithm earns more than the joint policy's part, which is the line at 0."""
+    from iirl_opt import plot
+
+    gain = panel["advantage"]
+    shares = [100 * np.array(gain[p], dtype=float) for p in ("mean", "lower", "upper") if p in gain]
+    plot.plot_curves(
+        {names["algorithm"]: tuple(shares), names["joint"]: np.zeros(len(shares[0]))},
+        panel["levels"],
+        xlabel=xlabel,
+        ylabel="% of the value",
+        title="advantage over the joint part",
+        band=BAND,
+        log=LEAST_PERCENT,
+        ax=ax,
+    )
+    if "β" in xlabel:
+        ax.axhline(100 * VANISHED, color="0.4", linestyle=":", label="2 % of the value")
 
 
 def _title(name: str, panel: Mapping[str, Any]) -> str:

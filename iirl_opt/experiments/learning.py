@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.experiments.bands import BAND, quantiles
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.games import GAMES, game_of
 from iirl_opt.experiments.sweep import Cell, CellResult, summarise
@@ -128,7 +129,7 @@ def summarise_regrets(results: Sequence[CellResult]) -> dict[str, Any]:
         "panels": {
             name: {
                 method: {
-                    "regret": summarise(regrets).record(),
+                    "regret": {**summarise(regrets).record(), **quantiles(regrets)},
                     "total": summarise(regrets.sum(axis=1)).record(),
                     "late": summarise(late(regrets)).record(),
                 }
@@ -175,46 +176,44 @@ def draw_regrets(
     path: Path,
     *,
     names: Mapping[str, str],
-    ylabel: str = "regret, as a share of V*",
+    ylabel: str = "regret, share of V*",
     log: float | None = None,
 ) -> Path:
-    """Draw a panel for each group of games: mean regret by episode, with its interval.
+    """Draw a panel for each group of games: mean regret by episode, and a band of its runs.
 
     Parameters
     ----------
     summary : under ``panels``, for each group and learner, the summary of its regret.
     names : of the learners, as they are to be called.
-    log : as for `iirl_opt.plot.plot_curves`; then nothing is drawn below zero, where Student's
-        interval may reach.
+    log : as for `iirl_opt.plot.plot_curves`.
     """
     from iirl_opt import plot
 
     axes = plot.panels(len(summary["panels"]))
-    for ax, (group, learners) in zip(axes, summary["panels"].items(), strict=True):
+    for i, (ax, (group, learners)) in enumerate(zip(axes, summary["panels"].items(), strict=True)):
         regrets = {names.get(name, name): found["regret"] for name, found in learners.items()}
-        least = -np.inf if log is None else 0.0
-        curves = {name: np.maximum(_band(regret), least) for name, regret in regrets.items()}
         some = next(iter(regrets.values()))
+        runs = f"{some['runs']} run" + "s" * (some["runs"] > 1)
         plot.plot_curves(
-            {name: tuple(band) for name, band in curves.items()},
+            {name: _banded(regret) for name, regret in regrets.items()},
             range(1, len(some["mean"]) + 1),
             xlabel="episode",
-            ylabel=ylabel if ax is axes[0] else "",
-            title=f"{Path(group).stem}, {some['runs']} runs",
+            ylabel="" if i % 2 else ylabel,
+            title=f"{Path(group).stem}, {runs}",
+            band=BAND,
             log=log,
             ax=ax,
         )
-        means = [float(end(band[0])) for band in curves.values() for end in (np.min, np.max)]
-        # Wide intervals must not flatten the curves where the scale is linear.
-        room = 1.5 if log is None else 5.0
-        ax.set_ylim(min(0.0, *means), room * max(means) or None)
+        if log is not None:
+            # A curve that stays at its largest value must not lie on the border.
+            ax.set_ylim(0.0, 2 * max(max(r.get("upper", []) + r["mean"]) for r in regrets.values()))
     plot.legend_below(axes)
     return plot.save(axes[0], path)
 
 
-def _band(regret: Mapping[str, Any]) -> Array:
-    """Return mean, low and high end (3, T); a single run has no interval but NaN."""
-    return np.array([regret[end] for end in ("mean", "low", "high")], dtype=float)
+def _banded(regret: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the mean and, of more than one run, the ends of the band."""
+    return tuple(regret[part] for part in ("mean", "lower", "upper") if part in regret)
 
 
 FIGURE_3 = Figure(

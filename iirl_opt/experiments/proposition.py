@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.experiments.bands import quantiles
 from iirl_opt.experiments.figure import Figure, Statement
 from iirl_opt.experiments.learning import NAMES, draw_regrets, late
 from iirl_opt.experiments.sweep import Cell, CellResult, summarise
@@ -171,7 +172,7 @@ def summarise_runs(results: Sequence[CellResult]) -> dict[str, Any]:
         "panels": {
             group: {
                 method: {
-                    "regret": summarise(_regrets(own)).record(),
+                    "regret": {**summarise(_regrets(own)).record(), **quantiles(_regrets(own))},
                     "late": summarise(late(_regrets(own))).record(),
                     "optimal_late": sum(r.values["optimal_late"] for r in own),
                     "last_bad": max(r.values["last_bad"] for r in own),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from iirl_opt.checks import checked, whole
 from iirl_opt.errors import MissingExtra
 from iirl_opt.files import writing
 
@@ -22,10 +23,26 @@ except ImportError:  # pragma: no cover - the message is tested with the module 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "legend_below", "new_axes", "new_figure", "panels", "save"]
+__all__ = [
+    "COLOURS",
+    "LINES",
+    "MARKERS",
+    "Style",
+    "legend_below",
+    "new_axes",
+    "new_figure",
+    "panels",
+    "save",
+]
 
-# Colours by order: told apart by the colour-blind too (Okabe and Ito).
-COLOURS = ("#0072b2", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+# How an artist looks: what matplotlib takes by name.
+Style: TypeAlias = dict[str, Any]
+
+# Colours by order: told apart by the colour-blind too (Okabe and Ito); and lines and markers, which
+# tell series apart without any colour.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def new_figure(size: tuple[float, float], layout: Any = None) -> Figure:
@@ -40,30 +57,47 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return new_figure(size).add_subplot()
 
 
-def panels(n: int, size: tuple[float, float] = (3.8, 3.2)) -> list[Axes]:
-    """Return n axes side by side in one figure, each of so many inches."""
-    figure = new_figure((n * size[0], size[1]), "constrained")
-    return list(figure.subplots(1, n, squeeze=False)[0])
+@checked(n=whole(1), columns=whole(1))
+def panels(n: int, size: tuple[float, float] = (3.1, 2.7), *, columns: int = 2) -> list[Axes]:
+    """Return n axes in one figure, row by row, each of so many inches.
+
+    Two columns of this size leave letters of 9 pixels where the picture is 400 wide.
+    """
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    figure = new_figure((columns * size[0], rows * size[1]), "constrained")
+    every = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for spare in every[n:]:
+        spare.remove()
+    return every[:n]
 
 
 def legend_below(axes: Sequence[Axes]) -> None:
-    """Put one legend under a row of panels, with each name once."""
+    """Put one legend under panels, with each name once, in as many columns as there is room for."""
     figure: Any = axes[0].figure
     handles: dict[str, Any] = {}
     for panel in axes:
         for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
-    figure.legend(
-        handles.values(), handles, loc="outside lower center", ncols=len(handles), frameon=False
-    )
+    for n in range(len(handles), 0, -1):
+        legend = figure.legend(
+            handles.values(), handles, loc="outside lower center", ncols=n, frameon=False
+        )
+        if legend.get_window_extent().width <= figure.bbox.width:
+            return
+        if n > 1:
+            legend.remove()
 
 
-def save(axes: Axes, path: str | Path) -> Path:
-    """Write the figure of some axes to a file, at 150 dots an inch, and return its path.
+def save(axes: Axes, path: str | Path, *, dpi: int = 150) -> Path:
+    """Write the figure of some axes to a file, and return its path.
 
-    The suffix says the format (png, pdf, svg, ...); without one it is png.
+    Parameters
+    ----------
+    path : the suffix says the format (png, pdf, svg, ...); without one it is png.
+    dpi : dots an inch.
     """
     figure: Any = axes.figure
     with writing(path) as part:
-        figure.savefig(part, format=part.suffix[1:] or "png", dpi=150, bbox_inches="tight")
+        figure.savefig(part, format=part.suffix[1:] or "png", dpi=dpi, bbox_inches="tight")
     return Path(path)

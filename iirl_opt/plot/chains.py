@@ -51,16 +51,20 @@ def plot_chains(
     for s in largest:
         true = None if truth is None else float(np.asarray(truth[0], dtype=float)[s])
         rows.append((f"reward of {names[s]}", shown.rewards[..., s], true))
-    figure = new_figure((8.0, 1.9 * len(rows) + 2.4), "constrained")
+    figure = new_figure((6.2, 1.9 * len(rows) + 2.4), "constrained")
     axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
     for (left, right), (name, draws, true) in zip(axes, rows, strict=False):
-        edges = list(np.histogram_bin_edges(draws, bins=40))
+        log = name == chains.parameter and _spans_decades(draws)
+        edges = _edges(draws, log)
         for run, colour in zip(draws, cycle(COLOURS), strict=False):
             left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
             right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
         if true is not None:
             right.axvline(true, color="0.3", linestyle="--", linewidth=1)
         left.set_ylabel(name)
+        if log:
+            left.set_yscale("log")
+            right.set_xscale("log")
         right.set_yticks([])
         left.margins(x=0)
     axes[-2, 0].set_xlabel("draw; a colour a chain")
@@ -80,12 +84,33 @@ def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
     for level in np.quantile(moved, (0.1, 0.5, 0.9)):
         curve = level / (1 - along) if chains.scales else np.full_like(along, level)
         left.plot(along, curve, color="0.45", linewidth=1.2)
-    left.set_ylim(0, 1.05 * float(theta.max()) or 1.0)
+    log = _spans_decades(theta) and _spans_decades(moved)
+    if log:
+        left.set_yscale("log")
+        right.set_xscale("log")
+    else:
+        left.set_ylim(0, 1.05 * float(theta.max()) or 1.0)
     left.set_xlabel("share of the reward that is constant")
     left.set_ylabel(chains.parameter)
-    edges = list(np.histogram_bin_edges(np.concatenate([theta, moved]), bins=40))
+    edges = _edges(np.concatenate([theta, moved]), log)
     for draws, name, colour in ((theta, "as drawn", COLOURS[0]), (moved, "min r = 0", COLOURS[2])):
         right.hist(draws, bins=edges, color=colour, histtype="step", label=name, linewidth=1.2)
     right.set_xlabel(chains.parameter)
     right.set_yticks([])
     right.legend(frameon=False, fontsize=8)
+
+
+def _spans_decades(draws: ArrayLike) -> bool:
+    """Return whether positive draws spread so far that a linear axis would be squeezed by a tail.
+
+    They do if the farthest is more than three times as far from zero as the median.
+    """
+    values = np.asarray(draws, dtype=float)
+    return bool(values.min() > 0 and values.max() > 3 * np.median(values))
+
+
+def _edges(draws: ArrayLike, log: bool) -> list[float]:
+    """Return the edges of 40 bins of equal width on the axis that is drawn."""
+    if log:
+        return list(np.exp(np.histogram_bin_edges(np.log(draws), bins=40)))
+    return list(np.histogram_bin_edges(draws, bins=40))

@@ -6,23 +6,32 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import Rule, checked, is_a, whole
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import new_axes
+from iirl_opt.plot.canvas import Style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_maze", "plot_rewards"]
 
-# Row and column steps of N, E, S, W, and the colours of wall, free cell and prize.
+Array = NDArray[np.float64]
+
+# Row and column steps of N, E, S, W, and the colours of wall, free cell and prize. Doors and moves
+# differ in shape too; rewards below zero are orange and those above blue.
 STEPS = {"N": (-1, 0), "E": (0, 1), "S": (1, 0), "W": (0, -1)}
-WALL, FREE, LOCKED, OPEN = "#3b3f46", "#ffffff", "#b9bec7", "#2a9d5b"
-START, PRIZE, CART = "#cfe3ff", "#ffe08a", "#c2410c"
+WALL, FREE, LINE, OPEN = "#3b3f46", "#ffffff", "#b9bec7", "#0072b2"
+START, PRIZE, MOVE = "#cfe3ff", "#ffe08a", "#c2410c"
+ABOVE, BELOW = "#0072b2", "#d55e00"
+
+LAYER: Rule = whole(0)
 
 
+@checked(maze=is_a(GridGame), layer=LAYER)
 def plot_maze(
     maze: GridGame,
     leader: ArrayLike | None = None,
@@ -33,27 +42,43 @@ def plot_maze(
 ) -> Axes:
     """Draw a maze; with policies, the doors that the leader opens and the moves of the follower.
 
+    A legend under the maze names what is drawn.
+
     Parameters
     ----------
     leader, follower : policies of shape (S, A) and (S, B); opacity is probability.
     layer : which set of remaining prizes to show, as in ``maze.layers``.
+
+    Raises
+    ------
+    InvalidArgument, InvalidPolicy
+        No such layer; no policy of this game.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.mazes import maze_maker
+    >>> axes = plot_maze(maze_maker())
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['prize, and what it pays', 'start']
     """
     from matplotlib.patches import Rectangle
 
-    axes = new_axes((0.75 * maze.columns + 0.4, 0.75 * maze.rows + 0.6)) if ax is None else ax
-    n = maze.game.n_states // len(maze.layers)
-    states = slice(layer * n, (layer + 1) * n)
+    states = _states_of(maze, layer)
+    axes = new_axes((0.75 * maze.columns + 0.4, 0.75 * maze.rows + 0.9)) if ax is None else ax
     left = maze.layers[layer]
+    names = {WALL: "wall", START: "start", PRIZE: "prize, and what it pays"}
     for r in range(maze.rows):
         for c in range(maze.columns):
             symbol = maze.text[r][c]
             prize = (r, c) in maze.prizes and symbol in left
             colour = WALL if symbol == "#" else PRIZE if prize else FREE
             colour = START if (r, c) in maze.starts else colour
-            axes.add_patch(Rectangle((c, r), 1, 1, facecolor=colour, edgecolor=LOCKED))
+            cell = Rectangle((c, r), 1, 1, facecolor=colour, edgecolor=LINE)
+            cell.set_label(names.pop(colour, ""))
+            axes.add_patch(cell)
             if prize:
                 text = f"{maze.prizes[r, c]:+g}"
-                axes.text(c + 0.06, r + 0.1, text, fontsize=8, fontweight="bold", va="top")
+                axes.text(c + 0.12, r + 0.12, text, fontsize=9, fontweight="bold", va="top")
     cells = maze.cells[states]
     if leader is not None:
         pi1 = maze.game.check_leader_policy(leader)[states]
@@ -62,13 +87,31 @@ def plot_maze(
         pi2 = maze.game.check_follower_policy(follower)[states]
         _moves(axes, maze, cells, pi2)
     _frame(axes, maze)
+    _explain(axes, doors=leader is not None, moves=follower is not None)
     return axes
 
 
+def _explain(axes: Axes, *, doors: bool, moves: bool) -> None:
+    """Put a legend under a maze: what its cells are, and its doors and moves."""
+    from matplotlib.lines import Line2D
+
+    handles, names = axes.get_legend_handles_labels()
+    if doors:
+        handles.append(Line2D([], [], color=OPEN, linewidth=3))
+        names.append("door that the leader opens")
+    if moves:
+        handles.append(Line2D([], [], color=MOVE, marker=">", linewidth=1.2))
+        names.append("move of the follower")
+    below: Style = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False}
+    axes.legend(handles, names, ncols=min(2, len(names)), **below)
+
+
+@checked(maze=is_a(GridGame), layer=LAYER)
 def plot_rewards(
     maze: GridGame,
     rewards: ArrayLike,
     *,
+    truth: ArrayLike | None = None,
     layer: int = 0,
     top: float | None = None,
     title: str = "",
@@ -79,36 +122,83 @@ def plot_rewards(
     Parameters
     ----------
     rewards : shape (S,), as many as the maze has states.
+    truth : the true reward (S,), drawn beside them. Since answers tell a reward up to a positive
+        affine transformation, both are then moved so that they run from 0 to 1.
     layer : which set of remaining prizes to show, as in ``maze.layers``.
-    top : what is darkest; the largest absolute reward by default. Negative rewards are red.
+    top : what is darkest; the largest absolute reward by default. Negative rewards are orange.
+
+    Raises
+    ------
+    InvalidArgument, InvalidReward
+        No such layer; no state reward of this game.
 
     **Source** the paper's Figure 1(b); the numbers are ours.
     """
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import Rectangle
-
-    values = check_reward(maze.game, rewards)
-    most = float(np.abs(values).max()) if top is None else top
-    axes = new_axes((0.75 * maze.columns + 0.4, 0.75 * maze.rows + 0.6)) if ax is None else ax
-    n = maze.game.n_states // len(maze.layers)
-    states = slice(layer * n, (layer + 1) * n)
-    for (r, c), value in zip(maze.cells[states], values[states], strict=True):
-        share = min(abs(value) / most, 1.0) if most > 0 else 0.0
-        colour = to_rgba(OPEN if value >= 0 else CART, share)
-        axes.add_patch(Rectangle((c, r), 1, 1, facecolor=colour, edgecolor=LOCKED))
-        axes.text(c + 0.5, r + 0.5, f"{value:.2g}", fontsize=7, ha="center", va="center")
-    for r, c in np.argwhere(maze.walls):
-        for x, y in product((0, 1), repeat=2):  # from each corner, clear of the number
-            ends = [c + x, c + 0.7 * x + 0.15], [r + y, r + 0.7 * y + 0.15]
-            axes.plot(*ends, color=WALL, linewidth=1.0, solid_capstyle="butt")
-    axes.set_title(title, fontsize=10)
-    _frame(axes, maze)
+    values, states = check_reward(maze.game, rewards), _states_of(maze, layer)
+    width = maze.columns if truth is None else 2 * maze.columns + 1
+    size = min(0.75, 6.2 / width)
+    axes = new_axes((size * width + 0.4, size * maze.rows + 0.6)) if ax is None else ax
+    if truth is None:
+        most = float(np.abs(values).max()) if top is None else top
+        _shades(axes, maze, values[states], maze.cells[states], most)
+    else:
+        pair = (values, check_reward(maze.game, truth))
+        for shift, name, part in zip((0, maze.columns + 1), PAIR, pair, strict=True):
+            unit = _from_0_to_1(part)[states]
+            _shades(axes, maze, unit, maze.cells[states], 1.0, shift, ".1g")
+            axes.text(shift + maze.columns / 2, -0.25, name, ha="center", fontsize=10)
+    axes.set_title(title, fontsize=10, pad=6.0 if truth is None else 14.0)
+    _frame(axes, maze, width)
     return axes
 
 
-def _frame(axes: Axes, maze: GridGame) -> None:
-    """Show a maze as it is, without axes."""
-    axes.set_xlim(-0.05, maze.columns + 0.05)
+# What stands above the two halves of a picture of rewards and truth.
+PAIR = ("estimate, from 0 to 1", "truth, from 0 to 1")
+
+
+def _from_0_to_1(values: Array) -> Array:
+    """Return a reward moved to least 0 and greatest 1; zeros of a constant one."""
+    spread = float(np.ptp(values))
+    return np.asarray((values - values.min()) / spread if spread > 0 else np.zeros_like(values))
+
+
+def _states_of(maze: GridGame, layer: int) -> slice:
+    """Return the states of a layer."""
+    if layer >= len(maze.layers):
+        raise InvalidArgument("layer", f"is {layer}", f"0 … {len(maze.layers) - 1}", layer)
+    n = maze.game.n_states // len(maze.layers)
+    return slice(layer * n, (layer + 1) * n)
+
+
+def _shades(
+    axes: Axes,
+    maze: GridGame,
+    values: Array,
+    cells: Any,
+    most: float,
+    shift: int = 0,
+    form: str = ".2g",
+) -> None:
+    """Draw the numbers of a layer's cells as shades, so many columns to the right."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Rectangle
+
+    for (r, c), value in zip(cells, values, strict=True):
+        share = min(abs(value) / most, 1.0) if most > 0 else 0.0
+        colour = to_rgba(ABOVE if value >= 0 else BELOW, share)
+        axes.add_patch(Rectangle((c + shift, r), 1, 1, facecolor=colour, edgecolor=LINE))
+        ink = "white" if share > 0.6 else "black"
+        place = (c + shift + 0.5, r + 0.5)
+        axes.text(*place, f"{value:{form}}", fontsize=8, ha="center", va="center", color=ink)
+    for r, c in np.argwhere(maze.walls):
+        for x, y in product((0, 1), repeat=2):  # from each corner, clear of the number
+            ends = [c + shift + x, c + shift + 0.7 * x + 0.15], [r + y, r + 0.7 * y + 0.15]
+            axes.plot(*ends, color=WALL, linewidth=1.0, solid_capstyle="butt")
+
+
+def _frame(axes: Axes, maze: GridGame, width: int | None = None) -> None:
+    """Show a maze as it is, or two beside each other, without axes."""
+    axes.set_xlim(-0.05, (width or maze.columns) + 0.05)
     axes.set_ylim(maze.rows + 0.05, -0.05)
     axes.set_aspect("equal")
     axes.axis("off")
@@ -144,7 +234,7 @@ def _moves(axes: Axes, maze: GridGame, cells: Any, pi2: Any) -> None:
                     xytext=(c + 0.5 - 0.12 * right, r + 0.5 - 0.12 * down),
                     arrowprops={
                         "arrowstyle": "-|>",
-                        "color": CART,
+                        "color": MOVE,
                         "alpha": float(probability),
                         "linewidth": 1.2,
                     },

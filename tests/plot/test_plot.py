@@ -2,7 +2,10 @@
 
 import importlib
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ pytest.importorskip("matplotlib")
 from iirl_opt import plot
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.commitment.methods import commit
-from iirl_opt.errors import MissingExtra
+from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.grid import grid_game
 
@@ -32,6 +35,8 @@ def test_a_maze_shows_two_doors_and_one_move_a_free_cell(tmp_path: Path) -> None
     axes = plot.plot_maze(maze, plan.policy, moves)
     assert len(axes.patches) == 9
     assert len(axes.lines) == 2 * 8
+    doors, moves = "door that the leader opens", "move of the follower"
+    assert names_of(axes) == ["prize, and what it pays", "wall", "start", doors, moves]
     prizes = [text.get_text() for text in axes.texts if text.get_text()]
     assert sorted(prizes) == ["+1", "+2"]
     assert len(axes.texts) == 8 + 2
@@ -43,6 +48,27 @@ def test_the_strength_of_a_door_is_its_probability() -> None:
     pi1 = np.tile([0.25, 0.75], (maze.game.n_states, 1))
     axes = plot.plot_maze(maze, pi1)
     assert sorted(line.get_alpha() for line in axes.lines) == [0.25, 0.25, 0.75, 0.75]
+
+
+def test_an_estimate_stands_beside_the_truth_on_one_scale() -> None:
+    maze = grid_game(["1.", "S2"], discount="9/10", prize_rule="stay")
+    axes = plot.plot_rewards(maze, 5 * maze.reward - 3, truth=maze.reward)
+    shades = [patch.get_facecolor()[3] for patch in axes.patches]
+    np.testing.assert_allclose(shades, 2 * [0.5, 0, 0, 1])
+    corners = [patch.get_xy() for patch in axes.patches]
+    assert [(x - 3, y) for x, y in corners[4:]] == corners[:4]
+    assert [t.get_text() for t in axes.texts if "from 0 to 1" in t.get_text()] == [
+        "estimate, from 0 to 1",
+        "truth, from 0 to 1",
+    ]
+
+
+def test_a_layer_that_there_is_not_is_refused() -> None:
+    maze = grid_game(["S1"], discount="9/10")
+    for layer in (2, -1, "1", 0.5):
+        for draw in (plot.plot_maze, partial(plot.plot_rewards, rewards=maze.reward)):
+            with pytest.raises(InvalidArgument, match="layer"):
+                draw(maze, layer=layer)
 
 
 def test_curves_have_bands_points_have_none_and_gaps_are_left() -> None:
@@ -60,6 +86,7 @@ def test_curves_have_bands_points_have_none_and_gaps_are_left() -> None:
     band = axes.collections[0].get_paths()[0].vertices
     assert {0.5, 3.5} <= set(band[:, 1])
     assert len({line.get_color() for line in axes.lines}) == 3
+    assert len({line.get_marker() for line in axes.lines}) == 3
     assert (axes.get_xlabel(), axes.get_title(), axes.get_yscale()) == ("β", "A game", "linear")
 
 
@@ -70,6 +97,49 @@ def test_a_logarithmic_axis_still_shows_zero() -> None:
     assert heights[0] - heights[1] == pytest.approx(
         heights[1] - axes.transData.transform((1, 1e-6))[1]
     )
+
+
+def names_of(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_the_legend_says_what_a_band_is_where_there_is_one() -> None:
+    banded = {"a": ([1, 2], [0, 1], [2, 3]), "b": [2, 1]}
+    said = "band: all runs"
+    for series, last in ((banded, ["a", "b", said]), ({"b": [2, 1]}, ["b"])):
+        axes = plot.plot_curves(series, [0, 1], band=said)
+        assert axes.get_legend_handles_labels()[1] == last
+
+
+def test_curves_that_coincide_have_markers_at_different_places() -> None:
+    axes = plot.plot_curves({"a": np.ones(60), "b": np.ones(60)}, range(60))
+    marked = [
+        set(range(*line.get_markevery()[:1], 60, line.get_markevery()[1])) for line in axes.lines
+    ]
+    assert all(0 < len(places) <= 15 for places in marked)
+    assert not marked[0] & marked[1]
+
+
+@pytest.mark.parametrize("curve", [[1, 2], [[1, 2, 3]] * 2, 1.0, "abc", [[[1, 2, 3]]]])
+def test_a_curve_that_is_not_over_x_is_refused_by_name(curve: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"series\['a'\]"):
+        plot.plot_curves({"a": curve}, [1, 2, 3])
+
+
+def test_a_legend_below_takes_the_columns_that_there_is_room_for() -> None:
+    for length, columns in ((3, 3), (60, 1)):
+        axes = plot.panels(2)
+        plot.plot_curves({x * length: [1, 2] for x in "abc"}, [0, 1], ax=axes[0])
+        plot.legend_below(axes)
+        [legend] = axes[0].figure.legends
+        assert legend._ncols == columns
+
+
+def test_panels_are_rows_of_two_and_no_empty_one_is_left() -> None:
+    axes = plot.panels(5)
+    assert len(axes[0].figure.axes) == 5
+    assert axes[0].figure.get_figwidth() <= 6.2
+    assert len({round(ax.get_subplotspec().rowspan.start) for ax in axes}) == 3
 
 
 def test_panels_share_one_legend_with_each_name_once(tmp_path: Path) -> None:
@@ -123,7 +193,19 @@ def test_chains_may_be_drawn_with_the_ridge_taken_out() -> None:
     assert axes[2].get_ylabel() == "reward of 2"
 
 
-@pytest.mark.parametrize("name", ["canvas", "chains", "curves", "mazes"])
+@pytest.mark.parametrize(("tail", "scale"), [(1.0, "linear"), (50.0, "log")])
+def test_a_parameter_that_spans_decades_has_a_logarithmic_axis(tail: float, scale: str) -> None:
+    chains = few_chains()
+    parameters = np.linspace(10.0, 20.0, 60).reshape(2, 30)
+    parameters[0, 0] *= tail
+    axes = plot.plot_chains(replace(chains, parameters=parameters), most=1)
+    assert (axes[0].get_yscale(), axes[1].get_xscale()) == (scale, scale)
+    assert axes[3].get_xscale() == "linear"  # a reward's
+
+
+@pytest.mark.parametrize(
+    "name", ["canvas", "chains", "commitments", "curves", "feasible", "graph", "mazes"]
+)
 def test_without_matplotlib_the_first_use_names_the_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
