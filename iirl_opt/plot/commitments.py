@@ -122,7 +122,7 @@ def plot_dominance(
         raise InvalidArgument("states", f"are {len(every)}", allowed, states)
     names = [str(every[s]) for s in found.states]
     if found.verdict is not DominanceVerdict.RULED_OUT or len(names) < 2:
-        _values(axes, found, [str(name) for name in every])
+        _draw_values(axes, found, [str(name) for name in every])
     elif len(names) == 2:
         _pair(axes, found, names)
     else:
@@ -162,7 +162,7 @@ def _several(axes: Axes, found: Dominance, names: list[str]) -> None:
     axes.set_ylabel("value, less the best from this state")
 
 
-def _values(axes: Axes, found: Dominance, names: list[str]) -> None:
+def _draw_values(axes: Axes, found: Dominance, names: list[str]) -> None:
     """Draw the best known value from every state, and its bound."""
     at = np.arange(len(found.values))
     few = len(at) <= 12

@@ -82,7 +82,7 @@ def plot_game(
         name = f"{game.states[s]}" if values is None else f"{game.states[s]}\n{values[s]:.3g}"
         x, y = place[s]
         axes.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
-    labels = _labels(game)
+    labels = _edge_texts(game)
     said = len(labels) <= MOST_LABELS
     for (tail, head), label in labels.items():
         at = (
@@ -131,7 +131,7 @@ def _loop(axes: Axes, place: Array) -> Array:
     return np.asarray(far)
 
 
-def _labels(game: TwoAgentMDP) -> dict[tuple[int, int], str]:
+def _edge_texts(game: TwoAgentMDP) -> dict[tuple[int, int], str]:
     """Return what stands at each edge, ``{(s, s'): text}``."""
     rows, heads, weights = transitions(game)
     tails, choices = np.divmod(rows, game.n_choices)
@@ -141,26 +141,26 @@ def _labels(game: TwoAgentMDP) -> dict[tuple[int, int], str]:
         table = tables.setdefault((int(tail), int(head)), np.zeros(game.n_choices))
         table[choice] = p
     shape = game.n_leader_actions, game.n_follower_actions
-    return {edge: _label(game, table.reshape(shape)) for edge, table in tables.items()}
+    return {edge: _edge_text(game, table.reshape(shape)) for edge, table in tables.items()}
 
 
-def _label(game: TwoAgentMDP, table: Array) -> str:
+def _edge_text(game: TwoAgentMDP, table: Array) -> str:
     """Return the pairs of actions of an edge, from their probabilities (A, B)."""
     if (table == table[0, 0]).all():
         return "*" + _chance(table[0, 0])
     if (table == table[:, :1]).all():
-        lines = [f"{a} / *" + _chance(p) for a, p in _named(game.leader_actions, table[:, 0])]
+        lines = [f"{a} / *" + _chance(p) for a, p in _of_positive(game.leader_actions, table[:, 0])]
     elif (table == table[:1]).all():
-        lines = [f"* / {b}" + _chance(p) for b, p in _named(game.follower_actions, table[0])]
+        lines = [f"* / {b}" + _chance(p) for b, p in _of_positive(game.follower_actions, table[0])]
     else:
         pairs = product(game.leader_actions, game.follower_actions)
-        named = _named(pairs, table.ravel())
+        named = _of_positive(pairs, table.ravel())
         lines = [f"{a} / {b}" + _chance(p) for (a, b), p in named]
     more = len(lines) - MOST_LINES
     return "\n".join(lines if more <= 0 else [*lines[:MOST_LINES], f"… {more} more"])
 
 
-def _named(names: Any, numbers: Array) -> list[tuple[Any, float]]:
+def _of_positive(names: Any, numbers: Array) -> list[tuple[Any, float]]:
     """Return the names with a positive number, and the number."""
     return [(name, float(p)) for name, p in zip(names, numbers, strict=True) if p > 0]
 
