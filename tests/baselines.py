@@ -670,7 +670,7 @@ NOT_WALKED = {
     r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|same_rows|leads_to|code)": (
         "of the makers and the checker of proofs, or of the engine of chains; not for users"
     ),
-    r"(legend_below|panels|plot_\w+|save)": "draws what the library returns",
+    r"(animate_maze|legend_below|panels|plot_\w+|save)": "draws what the library returns",
     r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",
     r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
     r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",

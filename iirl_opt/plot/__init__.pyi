@@ -1,3 +1,6 @@
+from .animation import (
+    animate_maze as animate_maze,
+)
 from .canvas import (
     legend_below as legend_below,
     panels as panels,
@@ -26,6 +29,7 @@ from .mazes import (
 )
 
 __all__ = [
+    "animate_maze",
     "legend_below",
     "panels",
     "plot_chains",

@@ -84,7 +84,7 @@ def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
     for level in np.quantile(moved, (0.1, 0.5, 0.9)):
         curve = level / (1 - along) if chains.scales else np.full_like(along, level)
         left.plot(along, curve, color="0.45", linewidth=1.2)
-    log = _spans_decades(theta) and _spans_decades(moved)
+    log = _spans_decades(np.concatenate([theta, moved]))
     if log:
         left.set_yscale("log")
         right.set_xscale("log")

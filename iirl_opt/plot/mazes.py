@@ -145,7 +145,7 @@ def plot_rewards(
         pair = (values, check_reward(maze.game, truth))
         for shift, name, part in zip((0, maze.columns + 1), PAIR, pair, strict=True):
             unit = _from_0_to_1(part)[states]
-            _shades(axes, maze, unit, maze.cells[states], 1.0, shift, ".1g")
+            _shades(axes, maze, unit, maze.cells[states], 1.0, shift, places=1)
             axes.text(shift + maze.columns / 2, -0.25, name, ha="center", fontsize=10)
     axes.set_title(title, fontsize=10, pad=6.0 if truth is None else 14.0)
     _frame(axes, maze, width)
@@ -177,7 +177,7 @@ def _shades(
     cells: Any,
     most: float,
     shift: int = 0,
-    form: str = ".2g",
+    places: int | None = None,
 ) -> None:
     """Draw the numbers of a layer's cells as shades, so many columns to the right."""
     from matplotlib.colors import to_rgba
@@ -187,9 +187,10 @@ def _shades(
         share = min(abs(value) / most, 1.0) if most > 0 else 0.0
         colour = to_rgba(ABOVE if value >= 0 else BELOW, share)
         axes.add_patch(Rectangle((c + shift, r), 1, 1, facecolor=colour, edgecolor=LINE))
+        said = f"{value:.2g}" if places is None else f"{round(value, places):g}"
         ink = "white" if share > 0.6 else "black"
         place = (c + shift + 0.5, r + 0.5)
-        axes.text(*place, f"{value:{form}}", fontsize=8, ha="center", va="center", color=ink)
+        axes.text(*place, said, fontsize=8, ha="center", va="center", color=ink)
     for r, c in np.argwhere(maze.walls):
         for x, y in product((0, 1), repeat=2):  # from each corner, clear of the number
             ends = [c + shift + x, c + shift + 0.7 * x + 0.15], [r + y, r + 0.7 * y + 0.15]

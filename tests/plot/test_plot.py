@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,16 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from PIL import Image
+
 from iirl_opt import plot
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.grid import grid_game
+from iirl_opt.learn.algorithm_1 import InteractiveIRL
+from iirl_opt.learn.episodes import interact
 
 
 def test_regret_of_several_runs_is_drawn_by_name() -> None:
@@ -61,6 +66,30 @@ def test_an_estimate_stands_beside_the_truth_on_one_scale() -> None:
         "estimate, from 0 to 1",
         "truth, from 0 to 1",
     ]
+
+
+def test_an_animation_has_a_frame_an_episode_and_leaves_nothing_half_written(
+    tmp_path: Path,
+) -> None:
+    maze = grid_game(["1.", "S2"], discount="9/10")
+    episodes = list(interact(InteractiveIRL(maze.game, seed=0), maze.reward, 3))
+    path = plot.animate_maze(maze, iter(episodes), tmp_path / "film.gif", width=100, seconds=0.3)
+    with Image.open(path) as film:
+        assert (film.n_frames, film.width, film.info["duration"]) == (3, 100, 300)
+    before = path.read_bytes()
+    for bad in ({"episodes": []}, {"path": tmp_path / "film.png"}, {"seconds": 0}, {"width": 10}):
+        name = next(iter(bad))
+        with pytest.raises(InvalidArgument, match=name):
+            plot.animate_maze(**{"maze": maze, "episodes": episodes, "path": path} | bad)
+
+    def torn() -> Iterator[Any]:
+        yield episodes[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plot.animate_maze(maze, torn(), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_layer_that_there_is_not_is_refused() -> None:
@@ -204,7 +233,7 @@ def test_a_parameter_that_spans_decades_has_a_logarithmic_axis(tail: float, scal
 
 
 @pytest.mark.parametrize(
-    "name", ["canvas", "chains", "commitments", "curves", "feasible", "graph", "mazes"]
+    "name", ["animation", "canvas", "chains", "commitments", "curves", "feasible", "graph", "mazes"]
 )
 def test_without_matplotlib_the_first_use_names_the_extra(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,81 @@
+"""Draw the pictures of the documentation and the README into docs/images.
+
+Run it from the root of a checkout with the extra ``plot``: ``python docs/draw_pictures.py``.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import iirl_opt as iirl
+from iirl_opt import plot
+from iirl_opt.commitment import CommitmentProblem, MixedCommitment, dominance
+from iirl_opt.game.mazes import maze_maker
+from iirl_opt.learn.active import ActiveIRL
+
+FOLDER = Path(__file__).parent / "images"
+SAVE = partial(plot.save, dpi=110)
+
+
+def learning() -> Iterator[Path]:
+    """Thirty episodes of Algorithm 1 on Maze-Maker, and what the active learner believes then."""
+    maze = maze_maker()
+    learner = iirl.InteractiveIRL(maze.game, seed=0)
+    episodes = list(iirl.interact(learner, maze.reward, 30))
+    last = episodes[-1]
+    yield plot.animate_maze(maze, episodes, FOLDER / "learning.gif")
+    yield SAVE(plot.plot_maze(maze, last.pi1, last.pi2), FOLDER / "maze.png")
+    axes = plot.plot_regret([episode.regret for episode in episodes])
+    axes.set_title("Algorithm 1 on Maze-Maker", fontsize=10)
+    yield SAVE(axes, FOLDER / "regret.png")
+    asking = iirl.interact(ActiveIRL(maze.game, seed=0), maze.reward, 30)
+    *_, last_asked = asking
+    axes = plot.plot_rewards(maze, last_asked.learner.estimate(), truth=maze.reward)
+    yield SAVE(axes, FOLDER / "estimate.png")
+
+
+def answered(n: int, episodes: int, seed: int) -> Iterator[Path]:
+    """The rewards of a game of n states that explain an optimal follower's answers."""
+    game, truth = iirl.random_game(n, 4, 3, rng=seed)
+    feasible, rng = iirl.FeasibleRewards(game), np.random.default_rng(1)
+    for _ in range(episodes):
+        pi1 = iirl.deterministic_policy(rng.integers(4, size=n), 4)
+        feasible = feasible.observe(pi1, iirl.OptimalFollower().respond(game, truth, pi1))
+    axes = plot.plot_feasible(feasible, truth=truth, rng=0)
+    yield SAVE(axes, FOLDER / ("triangle.png" if n == 3 else "plane.png"))
+
+
+def commitments() -> Iterator[Path]:
+    """A game as a graph, a mixed commitment, and two states that rule dominance out."""
+    hall, stair, goal = np.eye(3, dtype=int).tolist()
+    game = iirl.TwoAgentMDP(
+        [[[hall, stair], [stair, goal]], [[[1, 1, 0], goal]] * 2, [[goal] * 2] * 2],
+        "1/2",
+        hall,
+        states=["hall", "stair", "goal"],
+        leader_actions=["open", "shut"],
+        follower_actions=["wait", "go"],
+    )
+    yield SAVE(plot.plot_game(game, [0, 0, 1]), FOLDER / "graph.png")
+    single = iirl.TwoAgentMDP(
+        np.ones((1, 2, 2, 1), dtype=int),
+        0,
+        states=["market"],
+        leader_actions=["high price", "low price"],
+        follower_actions=["buy", "wait"],
+    )
+    asked = CommitmentProblem(
+        single, [[[2, 4], [1, 3]]], follower_reward=[[[1, 0], [0, 1]]], ties="optimistic"
+    )
+    yield SAVE(plot.plot_commitment(MixedCommitment(asked).solve()), FOLDER / "commitment.png")
+    game, reward = iirl.random_game(4, 3, 3, rng=0)
+    found = dominance(CommitmentProblem(game, reward, iirl.BoltzmannFollower(2.0)))
+    yield SAVE(plot.plot_dominance(found), FOLDER / "dominance.png")
+
+
+if __name__ == "__main__":
+    for pictures in (learning(), answered(3, 4, 3), answered(8, 20, 4), commitments()):
+        for path in pictures:
+            print("wrote", path)
