@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iirl_opt.checks import PATH, POSITIVE, checked, is_a, whole
+from iirl_opt.checks import PATH, POSITIVE, Rule, checked, has, is_a, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import writing
 from iirl_opt.game.grid import GridGame
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from iirl_opt.learn.episodes import Episode
 
 __all__ = ["animate_maze"]
+
+# What each of the episodes may be.
+EPISODE: Rule = has("number", "pi1", "pi2", "regret", what="an Episode")
 
 # The width of a frame, in which the legend has room.
 INCHES = 5.4
@@ -58,7 +62,7 @@ def animate_maze(
     rate: Any = 1 / seconds  # frames a second, which need not be a whole number
     film, frames = PillowWriter(fps=rate), 0
     with writing(path) as part:
-        for frames, episode in enumerate(episodes, start=1):
+        for frames, episode in enumerate(map(EPISODE, repeat("episodes"), episodes), start=1):
             if frames == 1:
                 film.setup(figure, part, dpi=width / INCHES)
             axes.clear()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from iirl_opt.checks import checked, whole
+from iirl_opt.checks import Rule, checked, each, has, optional, whole
 from iirl_opt.errors import MissingExtra
 from iirl_opt.files import writing
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "AX",
+    "AXES",
     "COLOURS",
     "LINES",
     "MARKERS",
@@ -34,6 +36,10 @@ __all__ = [
     "panels",
     "save",
 ]
+
+# What an argument `axes` or `ax` may be.
+AXES: Rule = has("add_patch", "figure", what="matplotlib's Axes")
+AX: Rule = optional(AXES)
 
 # How an artist looks: what matplotlib takes by name.
 Style: TypeAlias = dict[str, Any]
@@ -72,6 +78,7 @@ def panels(n: int, size: tuple[float, float] = (3.1, 2.7), *, columns: int = 2) 
     return every[:n]
 
 
+@checked(axes=each(AXES, 1))
 def legend_below(axes: Sequence[Axes]) -> None:
     """Put one legend under panels, with each name once, in as many columns as there is room for."""
     figure: Any = axes[0].figure
@@ -89,6 +96,7 @@ def legend_below(axes: Sequence[Axes]) -> None:
             legend.remove()
 
 
+@checked(axes=AXES, dpi=whole(1))
 def save(axes: Axes, path: str | Path, *, dpi: int = 150) -> Path:
     """Write the figure of some axes to a file, and return its path.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.bayesian.posterior import Normal
+from iirl_opt.checks import checked, is_a, whole
 from iirl_opt.plot.canvas import COLOURS, new_figure
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_chains"]
 
 
+@checked(chains=is_a(Chains), most=whole(0))
 def plot_chains(
     chains: Chains,
     *,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import checked, has, is_a, whole
+from iirl_opt.checks import LABELS, checked, has, is_a, optional, whole
 from iirl_opt.commitment.dominating import Dominance, DominanceVerdict
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.plot.canvas import COLOURS, LINES, MARKERS, Style, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, LINES, MARKERS, Style, new_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 HATCHES = ("", "//", "..", "xx")
 
 
-@checked(commitment=has("policy", "response", "problem", what="a Commitment"), most=whole(1))
+@checked(commitment=has("policy", "response", "problem", what="a Commitment"), most=whole(1), ax=AX)
 def plot_commitment(commitment: Commitment, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw with which probability a commitment plays each action, and the answer, state by state.
 
@@ -86,7 +86,7 @@ def _answer(names: Sequence[Any], row: Array) -> str:
     return f"{names[b]}" if row[b] == 1 else f"{names[b]} ({row[b]:.2g})"
 
 
-@checked(found=is_a(Dominance))
+@checked(found=is_a(Dominance), states=optional(LABELS), ax=AX)
 def plot_dominance(
     found: Dominance, *, states: Sequence[Any] | None = None, ax: Axes | None = None
 ) -> Axes:

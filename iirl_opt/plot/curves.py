@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.checks import MAPPING, POSITIVE, array_of_floats, checked, optional
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.plot.canvas import COLOURS, LINES, MARKERS, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, LINES, MARKERS, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ def styles() -> Iterator[dict[str, Any]]:
         }
 
 
+@checked(ax=AX)
 def plot_regret(
     regrets: ArrayLike | Mapping[str, Sequence[float]], *, ax: Axes | None = None
 ) -> Axes:
@@ -48,7 +50,7 @@ def plot_regret(
     runs = regrets if isinstance(regrets, Mapping) else {"": regrets}
     axes = new_axes((5.4, 3.6)) if ax is None else ax
     for (name, run), style in zip(runs.items(), styles(), strict=False):
-        values = np.asarray(run, dtype=float)
+        values = array_of_floats(1)(f"regrets[{name!r}]" if name else "regrets", run)
         episodes = np.arange(1, values.size + 1)
         axes.plot(episodes, values, label=name or None, **style)
     axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
@@ -61,6 +63,7 @@ def plot_regret(
     return axes
 
 
+@checked(series=MAPPING, x=array_of_floats(1), log=optional(POSITIVE), ax=AX)
 def plot_curves(
     series: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike]],
     x: ArrayLike,

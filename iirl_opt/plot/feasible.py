@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import RNG, checked, has
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import COLOURS, Style, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, Style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ ON_ROW = 1e-9
 MOST = 6
 
 
-@checked(feasible=has("explicit_rows", "episodes", what="FeasibleRewards"))
+@checked(feasible=has("explicit_rows", "episodes", what="FeasibleRewards"), ax=AX)
 def plot_feasible(
     feasible: FeasibleRewards,
     *,

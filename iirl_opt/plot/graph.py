@@ -13,7 +13,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
 from iirl_opt.game.support import transitions
-from iirl_opt.plot.canvas import COLOURS, Style, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, Style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ MOST_LABELS = 24
 RADIUS, APART, BEND = 0.3, 2.0, 0.2
 
 
-@checked(game=GAME)
+@checked(game=GAME, ax=AX)
 def plot_game(
     game: TwoAgentMDP, reward: ArrayLike | None = None, *, ax: Axes | None = None
 ) -> Axes:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import Rule, checked, is_a, whole
+from iirl_opt.checks import POSITIVE, Rule, checked, is_a, optional, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import Style, new_axes
+from iirl_opt.plot.canvas import AX, Style, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ ABOVE, BELOW = "#0072b2", "#d55e00"
 LAYER: Rule = whole(0)
 
 
-@checked(maze=is_a(GridGame), layer=LAYER)
+@checked(maze=is_a(GridGame), layer=LAYER, ax=AX)
 def plot_maze(
     maze: GridGame,
     leader: ArrayLike | None = None,
@@ -106,7 +106,7 @@ def _explain(axes: Axes, *, doors: bool, moves: bool) -> None:
     axes.legend(handles, names, ncols=min(2, len(names)), **below)
 
 
-@checked(maze=is_a(GridGame), layer=LAYER)
+@checked(maze=is_a(GridGame), layer=LAYER, top=optional(POSITIVE), ax=AX)
 def plot_rewards(
     maze: GridGame,
     rewards: ArrayLike,
@@ -134,7 +134,7 @@ def plot_rewards(
 
     **Source** the paper's Figure 1(b); the numbers are ours.
     """
-    values, states = check_reward(maze.game, rewards), _states_of(maze, layer)
+    values, states = _state_reward(maze, "rewards", rewards), _states_of(maze, layer)
     width = maze.columns if truth is None else 2 * maze.columns + 1
     size = min(0.75, 6.2 / width)
     axes = new_axes((size * width + 0.4, size * maze.rows + 0.6)) if ax is None else ax
@@ -142,7 +142,7 @@ def plot_rewards(
         most = float(np.abs(values).max()) if top is None else top
         _shades(axes, maze, values[states], maze.cells[states], most)
     else:
-        pair = (values, check_reward(maze.game, truth))
+        pair = (values, _state_reward(maze, "truth", truth))
         for shift, name, part in zip((0, maze.columns + 1), PAIR, pair, strict=True):
             unit = _from_0_to_1(part)[states]
             _shades(axes, maze, unit, maze.cells[states], 1.0, shift, places=1)
@@ -154,6 +154,14 @@ def plot_rewards(
 
 # What stands above the two halves of a picture of rewards and truth.
 PAIR = ("estimate, from 0 to 1", "truth, from 0 to 1")
+
+
+def _state_reward(maze: GridGame, name: str, given: ArrayLike) -> Array:
+    """Return a reward (S,) of a maze."""
+    reward = check_reward(maze.game, given)
+    if reward.ndim != 1:
+        raise InvalidArgument(name, f"has shape {reward.shape}", "a state reward (S,)", given)
+    return reward
 
 
 def _from_0_to_1(values: Array) -> Array:

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -179,6 +179,31 @@ def test_panels_share_one_legend_with_each_name_once(tmp_path: Path) -> None:
     [legend] = axes[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
     assert plot.save(axes[0], tmp_path / "panels.png").stat().st_size > 1000
+
+
+HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
+    "no logarithm": (lambda: plot.plot_curves({"a": [1]}, [1], log=0.0), "log"),
+    "x is text": (lambda: plot.plot_curves({"a": [1]}, "a"), "x"),
+    "no mapping": (lambda: plot.plot_curves([[1]], [1]), "series"),
+    "no panels": (lambda: plot.panels(0), "n"),
+    "no axes": (lambda: plot.legend_below([]), "axes"),
+    "regrets of two": (lambda: plot.plot_regret(np.ones((2, 2))), "regrets"),
+    "axes are text": (lambda: plot.plot_regret([1.0], ax="x"), "ax"),
+    "top": (lambda: plot.plot_rewards(TINY, TINY.reward, top=np.nan), "top"),
+    "a joint truth": (lambda: plot.plot_rewards(TINY, np.ones(TINY.game.shape)), "rewards"),
+    "dots": (lambda: plot.save(plot.panels(1)[0], "x.png", dpi=0), "dpi"),
+    "nothing to save": (lambda: plot.save(None, "x.png"), "axes"),
+    "no chains": (lambda: plot.plot_chains(None), "chains"),
+    "no episodes": (lambda: plot.animate_maze(TINY, "abc", "x.gif"), "episodes"),
+}
+TINY = grid_game(["S1"], discount="9/10")
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_cannot_be_drawn_is_refused_by_the_name_of_the_argument(what: str) -> None:
+    call, name = HOSTILE[what]
+    with pytest.raises(InvalidArgument, match=rf"^{name}"):
+        call()
 
 
 def few_chains(scales: bool = True) -> Chains:
