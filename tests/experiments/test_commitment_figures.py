@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.experiments.bands import quantiles
 from iirl_opt.experiments.commitment import FIGURE_6, FIGURE_7, best_value, compute, judge
 from iirl_opt.experiments.figure import Figure
 from iirl_opt.experiments.sweep import Cell, CellResult
@@ -158,4 +159,7 @@ def test_summary_and_picture_hold_a_panel_a_family(figure: Figure, tmp_path: Pat
     maze = summary["panels"]["maze-maker"]
     assert maze["joint"] == {"runs": 1, "mean": [1, 1.5, 2], "low": [None] * 3, "high": [None] * 3}
     np.testing.assert_allclose(maze["advantage"]["mean"], [0.5, 0.25, 0])
+    assert "lower" not in maze["advantage"]  # one run has no band
+    shares = np.array([[0.5, 0.25, 0.0]] * 2)
+    assert quantiles(shares) == {"lower": [0.5, 0.25, 0.0], "upper": [0.5, 0.25, 0.0]}
     assert figure.draw(summary, tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
