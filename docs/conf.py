@@ -58,6 +58,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_design",
 ]
 default_role = "autolink"
 exclude_patterns = ["_build"]

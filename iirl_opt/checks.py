@@ -239,6 +239,8 @@ def read_floats(
 ) -> NDArray[np.float64]:
     """Return a fresh float array, or raise `error` for what is no array of real numbers."""
     try:
+        if callable(value):
+            raise TypeError("is a function: call it")
         if np.ma.is_masked(value):
             raise TypeError("has masked entries")
         array = np.asarray(value)

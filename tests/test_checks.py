@@ -74,6 +74,7 @@ def test_an_array_passes_where_all_of_it_is_finite_and_is_a_copy(array):
         [[1.0], [1.0, 2.0]],
         [None],
         [10**400],
+        np.ones(2).copy,
         object(),
         {},
     ],

@@ -2,11 +2,18 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+from commands import iirl
 
 import iirl_opt
 
@@ -32,6 +39,51 @@ def test_the_tour_of_the_readme() -> None:
 def test_examples_of_the_documentation(page: Path) -> None:
     outcome = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS)
     assert outcome.failed == 0
+
+
+# A block of the documentation: its language, the name of the file that it shows, its lines.
+BLOCK = re.compile(
+    r"^\.\. code-block:: (\w+)\n(?:   :caption: (\S+)\n)?\n((?:   .*\n|\n)+)", re.MULTILINE
+)
+
+
+def output(command: str, folder: Path) -> str:
+    """Run a line that a reader would type: ``iirl-opt`` in this process, all else in a shell."""
+    if command.startswith("iirl-opt "):
+        done = iirl(*shlex.split(command)[1:], cwd=folder)
+        return done.out + done.err
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    ).stdout
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("page", ["certificates_elsewhere", "verify"])
+def test_commands_of_the_documentation(page: str, tmp_path: Path) -> None:
+    """What a page shows in a terminal comes out, in a folder that holds the files that it shows."""
+    for extra in (ROOT / "docs").glob("*.mjs"):
+        shutil.copy(extra, tmp_path)
+    tried = 0
+    for language, name, text in BLOCK.findall((ROOT / f"docs/{page}.rst").read_text("utf-8")):
+        if name:
+            (tmp_path / name).write_text(dedent(text), "utf-8")
+        for shown in dedent(text).split("$ ")[1:] if language == "console" else ():
+            command, _, wanted = shown.partition("\n")
+            if shutil.which(shlex.split(command)[0]) is None and command.startswith("node "):
+                continue  # another language: where it is installed
+            found = output(command, tmp_path)
+            assert doctest.OutputChecker().check_output(wanted, found, FLAGS), (command, found)
+            tried += 1
+    assert tried > 1
 
 
 @pytest.mark.parametrize("name", MODULES)
