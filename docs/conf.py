@@ -1,10 +1,14 @@
 """Configuration of the documentation; the reference is written from the lists of public names."""
 
+import sys
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 
 import iirl_opt
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gallery import SETTINGS as sphinx_gallery_conf  # noqa: F401
 
 # In the order of the house: what stands first imports nothing of what stands later.
 ORDER = """errors game follower observation certificate solver occupancy rewards commitment
@@ -59,6 +63,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 default_role = "autolink"
 exclude_patterns = ["_build"]

@@ -1,49 +1,100 @@
-"""Every example runs as a stranger would run it, without a warning; its own assertions hold."""
+"""The gallery's stories: each is short and has a picture, and one that fails ends the docs job.
 
-import runpy
+The docs job alone runs them all, with warnings as errors (docs/gallery.py). Here run, as scripts of
+their user, the first story and the one whose workers are processes.
+"""
+
+import ast
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
 from commands import child
 
-FOLDER = Path(__file__).parents[1] / "examples"
-SCRIPTS = sorted(FOLDER.glob("*.py"))
-
-# Examples that take seconds: they learn, or start a cluster.
-LONG = {"07_active_learning", "09_bayesian_learning", "11_sweep"}
-CASES = [
-    pytest.param(script, id=script.stem, marks=[pytest.mark.campaign] * (script.stem in LONG))
-    for script in SCRIPTS
-]
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "examples"
+STORIES = sorted(FOLDER.rglob("*.py"))
+NAMES = [story.relative_to(FOLDER).as_posix() for story in STORIES]
+LONGEST = 80
 
 
-@pytest.mark.parametrize("script", CASES)
-def test_example_runs(
-    script: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(script)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        runpy.run_path(str(script), run_name="__main__")
-    printed, complaint = capsys.readouterr()
-    assert printed
-    assert not complaint
-
-
-@pytest.mark.process
-def test_an_example_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
-    # Imports may warn too, which a process that has made them already does not see.
-    done = child([sys.executable, "-W", "error", SCRIPTS[0]], cwd=tmp_path)
-    assert (done.code, done.err) == (0, "")
-    assert done.out
+@pytest.mark.parametrize("story", STORIES, ids=NAMES)
+def test_a_story_is_short_has_a_title_sections_and_one_picture(story: Path) -> None:
+    text = story.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST
+    title, line, blank, *_ = (ast.get_docstring(ast.parse(text)) or "").splitlines()
+    assert (line, blank) == ("=" * len(title), "")
+    assert text.count("\n# %%\n") >= 2
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    saved = [call.args[1] for call in calls if ast.unparse(call.func) == "iirl.plot.save"]
+    assert len(saved) == 1
+    assert isinstance(saved[0], ast.Constant)
+    assert str(saved[0].value).endswith(".png")
 
 
 def test_the_readme_names_every_example() -> None:
-    text = (FOLDER / "README.md").read_text()
-    assert all(f"`{script.name}`" in text for script in SCRIPTS)
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"`{name}`" not in text] == []
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "name",
+    ["compose/01_build_a_game.py"],
+)
+def test_a_story_runs_as_a_script(name: str, tmp_path: Path) -> None:
+    # Imports may warn too, which a process that has made them already does not see.
+    done = child([sys.executable, "-W", "error", FOLDER / name], cwd=tmp_path, env={"DISPLAY": ""})
+    assert (done.code, done.err) == (0, "")
+    assert done.out
+    (picture,) = tmp_path.iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+CONF = """
+import sys
+sys.path.insert(0, {docs!r})
+from gallery import SETTINGS
+extensions = ["sphinx_gallery.gen_gallery"]
+sphinx_gallery_conf = SETTINGS | {{"examples_dirs": "../stories", "subsection_order": None}}
+"""
+STORY = '''"""
+Title
+=====
+
+What it is about.
+"""
+import warnings
+from iirl_opt import plot
+
+print("said")
+{line}
+plot.save(plot.plot_regret([1, 0]), "a-picture-of-it.png")
+'''
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("", None), ("assert 1 > 2", "assert 1 > 2"), ('warnings.warn("old", stacklevel=1)', "old")],
+    ids=["sound", "false", "warns"],
+)
+def test_a_story_that_fails_or_warns_ends_the_build(line, why, tmp_path: Path) -> None:
+    stories, docs = tmp_path / "stories", tmp_path / "docs"
+    stories.mkdir()
+    docs.mkdir()
+    (stories / "GALLERY_HEADER.rst").write_text("Stories\n=======\n")
+    (stories / "story.py").write_text(STORY.format(line=line))
+    (docs / "conf.py").write_text(CONF.format(docs=str(ROOT / "docs")))
+    (docs / "index.rst").write_text("Title\n=====\n\n.. toctree::\n\n   auto_examples/index\n")
+    build = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", docs, tmp_path / "out"]
+    done = child(build, cwd=tmp_path)
+    if why:
+        assert done.code != 0
+        assert why in done.out + done.err
+        return
+    assert (done.code, done.err) == (0, "")
+    page = (tmp_path / "out" / "auto_examples" / "story.html").read_text(encoding="utf-8")
+    assert 'alt="A picture of it"' in page
+    assert "said" in page
+    assert not list(stories.glob("*.png"))

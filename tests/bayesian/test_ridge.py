@@ -24,7 +24,7 @@ from iirl_opt.bayesian.proposals import DirichletProposal, Hamiltonian
 from iirl_opt.bayesian.sampler import sample
 from iirl_opt.game.generate import random_game
 
-# What a partner with a habit did in examples/09_bayesian_learning.py.
+# What a partner with a habit did in examples/learn/03_a_careless_partner.py.
 GAME, _ = random_game(3, 2, 3, rng=4)
 SEEN = [
     ([[1, 0]] * 3, np.array([[7, 4, 3], [53, 0, 0], [1, 0, 13]])),
