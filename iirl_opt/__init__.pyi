@@ -13,6 +13,7 @@ from . import (
     observation as observation,
     occupancy as occupancy,
     plot as plot,
+    printing as printing,
     rewards as rewards,
     solver as solver,
     testing as testing,

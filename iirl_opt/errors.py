@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iirl_opt.brief import in_brief
 from iirl_opt.spelling import nearest
 
 if TYPE_CHECKING:
@@ -47,16 +48,18 @@ __all__ = [
 _LONG = re.compile(r"\S{400,}")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class IIRLError(Exception):
     """The common ancestor: catch it to catch whatever this library raises on purpose."""
+
+    __repr__ = in_brief
 
     def __reduce__(self) -> tuple[Any, ...]:
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
         return partial(type(self), **facts), ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class InvalidValue(IIRLError, ValueError):
     """A value that the mathematics does not admit, and the place where it stands.
 
@@ -101,7 +104,7 @@ class InvalidArgument(InvalidValue):
     """An argument outside its documented range."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class UnknownLabel(IIRLError, KeyError):
     """A state or action that the game does not have."""
 
@@ -117,7 +120,7 @@ class UnknownLabel(IIRLError, KeyError):
         return f"no {self.kind} is called {self.label!r}{hint} (known: {some or 'none'}{rest})"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FileProblem(IIRLError, ValueError):
     """A file that cannot be read as what it should be, with the place in it.
 
@@ -142,7 +145,7 @@ class FileProblem(IIRLError, ValueError):
         return f"{place}: {self.key}: {said}" if self.key else f"{place}: {said}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SolverProblem(IIRLError):
     """A solver call that brought no optimum; `solved` holds all that is known about it."""
 
@@ -156,7 +159,7 @@ class SolverProblem(IIRLError):
         return f"{solved.solver}: {solved.status.name}{more}. {solved.status.advice}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Infeasible(SolverProblem):
     """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found.
 
@@ -186,7 +189,7 @@ class SolverFailed(SolverProblem):
     """The solver gave up, or its answer did not survive our own arithmetic."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a solver call: a `KeyboardInterrupt` that keeps what was found.
 
@@ -209,7 +212,7 @@ class Interrupted(KeyboardInterrupt):
         return type(self), (self.solved, self.found)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OnlyConstantRewards(IIRLError):
     """Only constant rewards were found in a feasible set: it tells nothing about the truth."""
 
@@ -223,7 +226,7 @@ class OnlyConstantRewards(IIRLError):
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NotExact(IIRLError):
     """Exact arithmetic was asked for where no exact numbers are known."""
 
@@ -236,7 +239,7 @@ class NotExact(IIRLError):
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NotCertified(IIRLError):
     """An answer that `certify` has no proof for.
 
@@ -253,7 +256,7 @@ class NotCertified(IIRLError):
         return f"no certificate for {self.what}: {self.reason}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MissingExtra(IIRLError, ImportError):
     """A feature whose optional packages are not installed."""
 
@@ -264,7 +267,7 @@ class MissingExtra(IIRLError, ImportError):
         return f"{self.feature} needs an extra: pip install 'iirl-opt[{self.extra}]'"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WorkersLost(IIRLError):
     """The processes or machines of a sweep failed; what was finished is in its checkpoint.
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
 from iirl_opt.errors import InvalidObservation
 from iirl_opt.game.kernel import is_sparse
@@ -66,6 +67,8 @@ class Observation(_Record):
     pi2: Array
     played: NDArray[np.bool_]
     whole: bool = False
+
+    __repr__ = in_brief
 
 
 @checked(game=GAME)
@@ -123,6 +126,8 @@ class Trajectory(_Record):
     states: Integers
     leader_actions: Integers
     follower_actions: Integers
+
+    __repr__ = in_brief
 
     def __len__(self) -> int:
         """Return the number of steps, H + 1."""

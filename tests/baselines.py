@@ -19,7 +19,7 @@ import iirl_opt as iirl
 from iirl_opt import certificate, claims, library
 
 NAMES = """game follower observation certificate solver occupancy rewards commitment verification
-learn bayesian plot formats library testing claims"""
+learn bayesian plot formats library testing claims printing"""
 ROOMS = {"": iirl} | {name: getattr(iirl, name) for name in NAMES.split()}
 
 WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
@@ -87,6 +87,7 @@ def made(what):
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
         "folder": folder,
+        "table": lambda: iirl.printing.FactTable([{"a": 1}]),
         "side": lambda: iirl.occupancy.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
     }[what]()
 
@@ -300,6 +301,9 @@ SEEN = {
 
 PLANNING = {
     "CommitmentProblem": lambda: dict(game=GAME, reward=R),
+    "CommitmentProblem.to_frame": on("problem", backend="polars"),
+    "CommitmentProblem.to_csv": on("problem", path=lambda: made("folder") / "w.csv"),
+    "CommitmentProblem.to_latex": on("problem", path=lambda: made("folder") / "w.tex"),
     "CommitmentProblem.answer": on("problem", q=Q, own=Q),
     "CommitmentProblem.replies": on("problem", policies=PI1[None]),
     "CommitmentProblem.reply": on("problem", pi1=PI1),
@@ -647,6 +651,12 @@ TESTING = {
     "boundary_rewards": lambda: dict(rows=ROWS, inside=[1.0, 0.4]),
     "tied_rewards": lambda: dict(game=GAME),
     "run_claims": lambda: dict(claims=[], examples=1),
+    "FactTable": lambda: dict(rows=[{"a": 1}], caption="c"),
+    "FactTable.column": on("table", name="a"),
+    "FactTable.to_frame": on("table", backend="polars"),
+    "FactTable.to_csv": on("table", path=lambda: made("folder") / "w.csv"),
+    "FactTable.to_latex": on("table", path=lambda: made("folder") / "w.tex"),
+    "tabulate": lambda: dict(records=[made("report")], caption="c"),
 }
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.

@@ -12,9 +12,9 @@ from source import PACKAGE, loaded_by, parsed
 
 import iirl_opt
 
-ORDER = """_start recheck spelling errors versions checks files checkpoint exact game follower
-observation certificate solver occupancy rewards commitment verification learn bayesian plot formats
-library testing _hypothesis claims experiments cli __main__"""
+ORDER = """_start recheck spelling brief errors versions checks files printing checkpoint exact game
+follower observation certificate solver occupancy rewards commitment verification learn bayesian
+plot formats library testing _hypothesis claims experiments cli __main__"""
 LAYERS = ORDER.split()
 
 # Where alone a library may be imported.
@@ -31,7 +31,7 @@ HOMES = {
     "gymnasium": ("formats",),
     "stormpy": ("formats",),
     "quantecon": ("formats",),
-    "narwhals": ("formats",),
+    "narwhals": ("formats", "printing"),
     "distributed": ("experiments",),
     "pyarrow": ("formats", "experiments"),
 }

@@ -37,6 +37,7 @@ from iirl_opt.bayesian.posterior import Normal, Posterior
 from iirl_opt.bayesian.priors import PRIOR, DirichletPrior, ParameterPrior, RewardPrior
 from iirl_opt.bayesian.proposals import MOVE, REWARD_MOVE, SimplexWalk
 from iirl_opt.bayesian.sampler import START, ParameterMove, RewardMove, sample
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import (
     FLAG,
     MAPPING,
@@ -135,6 +136,8 @@ class BayesianInteractiveIRL(Learner):
     evidence: Evidence | None = None
     initial: tuple[tuple[Array, float], ...] | None = None
     history: tuple[Trajectory | Observation, ...] = ()
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         self._keep_first(self.first)

@@ -21,8 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.bayesian.posterior import Normal, normalise
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import RNG, checked
 from iirl_opt.errors import MissingExtra
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Chains", "Diagnostics", "Ridge"]
 
@@ -45,6 +48,9 @@ class Diagnostics(NamedTuple):
     ess_bulk: float
     ess_tail: float
 
+    def __repr__(self) -> str:
+        return in_brief(self)
+
 
 class Ridge(NamedTuple):
     """How far the draws spread along what the follower's play cannot tell.
@@ -60,6 +66,9 @@ class Ridge(NamedTuple):
     spread: float
     spread_normalised: float
 
+    def __repr__(self) -> str:
+        return in_brief(self)
+
     def __str__(self) -> str:
         return (
             "reward and parameter are known up to a ridge only: a share "
@@ -70,7 +79,7 @@ class Ridge(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Chains:
+class Chains(Tabular):
     """Draws from a posterior.
 
     Attributes
@@ -93,6 +102,25 @@ class Chains:
     parameter: str
     scales: bool
     seconds: float
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return a row a quantity: mean, standard deviation and quantiles over all draws.
+
+        **Cost** arithmetic. Whether the draws can be trusted is said by `warning`.
+        """
+        n_states = self.rewards.shape[-1]
+        columns = [self.parameters.ravel(), *self.rewards.reshape(-1, n_states).T]
+        names = [self.parameter, *(f"reward[{s}]" for s in range(n_states))]
+        rows = []
+        for name, draws in zip(names, columns, strict=True):
+            low, median, high = np.quantile(draws, (0.05, 0.5, 0.95)).tolist()
+            spread = {"5 %": low, "median": median, "95 %": high}
+            facts = {"mean": float(draws.mean()), "standard deviation": float(draws.std())}
+            rows.append({"quantity": name, **facts, **spread})
+        accepted = float(self.acceptance.mean())
+        return FactTable(rows, f"{self.n_draws} draws, {accepted:.0%} of the proposals accepted")
 
     @property
     def n_draws(self) -> int:

@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, array_of_floats, checked, each, kept, whole
 from iirl_opt.errors import InvalidObservation
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.observation import SEEN, Observation, Trajectory, observe
+from iirl_opt.printing.records import Tabular
 
 __all__ = ["Evidence"]
 
@@ -36,7 +38,7 @@ Array = NDArray[np.float64]
     episodes=whole(0),
 )
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Tabular):
     """All episodes seen so far; immutable, `observe` and `count` return what knows one more.
 
     Parameters
@@ -63,6 +65,8 @@ class Evidence:
     commitments: tuple[Array, ...] = ()
     counts: tuple[Array, ...] = ()
     episodes: int = 0
+
+    __repr__ = in_brief
 
     @checked(weight=POSITIVE, seen=SEEN)
     def observe(self, seen: Trajectory | Observation, *, weight: float = 1.0) -> Evidence:

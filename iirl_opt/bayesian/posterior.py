@@ -36,12 +36,15 @@ from iirl_opt.bayesian.priors import (
     UniformPrior,
     exponential_prior,
 )
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FINITE, NOT_NEGATIVE, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import MDP
 from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.reward import check_reward
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Normal", "Posterior", "normalise"]
 
@@ -53,7 +56,7 @@ SUM_TOLERANCE = 1e-9
 
 @checked(evidence=is_a(Evidence), family=FAMILY, reward_prior=PRIOR, parameter_prior=PRIOR)
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Tabular):
     """The posterior of reward and parameter after some episodes.
 
     Parameters
@@ -79,6 +82,22 @@ class Posterior:
     family: FollowerFamily = field(default_factory=BoltzmannFamily)
     reward_prior: RewardPrior = field(default_factory=DirichletPrior)
     parameter_prior: ParameterPrior | None = None
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return one row: the family, the priors, and how much was seen."""
+        seen = self.evidence
+        facts = {
+            "followers": self.family,
+            "reward": self.reward_prior,
+            self.family.parameter: self.belief,
+            "game": seen.game,
+            "episodes": seen.episodes,
+            "commitments": len(seen.commitments),
+            "observations": float(sum(counts.sum() for counts in seen.counts)),
+        }
+        return FactTable([facts], "Posterior")
 
     def __post_init__(self) -> None:
         if self.parameter_prior is None:

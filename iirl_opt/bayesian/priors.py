@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.bayesian.engine import dirichlet_log, gamma_log
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FINITE, POSITIVE, RNG, array_of_floats, checked, has, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 
@@ -74,6 +75,8 @@ class DirichletPrior:
     """
 
     concentration: ArrayLike = 1.0
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         alpha = np.asarray(self.concentration, dtype=float)

@@ -221,6 +221,10 @@ class PosteriorSampler:
         self._accepted = np.zeros(chains)
         self._drawn = self._recorded = 0
 
+    def __repr__(self) -> str:
+        chains, draws = self._logs.shape
+        return f"PosteriorSampler({chains} chains, {self._drawn} of {draws} draws each)"
+
     def __iter__(self) -> Iterator[Chains]:
         """Yield the draws so far, a look a second or less."""
         draws = self._logs.shape[1]

@@ -39,7 +39,7 @@ __all__ = ["AngleBound", "differing_rows", "whole_numbers"]
 Vector = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class AngleBound(Certificate):
     """The response proves that a state reward is within an angle of a hypothesis, or constant.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from iirl_opt.brief import in_brief
 from iirl_opt.exact.numbers import as_reals
 
 __all__ = ["Check", "Conditions", "magnitude", "positive"]
@@ -45,6 +46,8 @@ class Check:
     residuals: Mapping[str, Any]
     tolerance: float = 0.0
     margins: Mapping[str, Any] = field(default_factory=dict)
+
+    __repr__ = in_brief
 
     @property
     def reasons(self) -> tuple[str, ...]:

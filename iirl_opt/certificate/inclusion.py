@@ -66,7 +66,7 @@ def slacks(
         yield -sum((x for x in left.tolist() if x < 0), Fraction(0)) + onward / (1 - gamma)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class _Proof(Certificate):
     """Multipliers of half-spaces over the gaps and values of episodes."""
 
@@ -107,7 +107,7 @@ class _Proof(Certificate):
         return f"every reward that explains the {len(self.pi1)} observed responses"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Inclusion(_Proof):
     """Every reward that explains the observations lies in half-spaces, exactly or nearly.
 
@@ -165,7 +165,7 @@ class Inclusion(_Proof):
         return Conditions(residuals, {})
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClassInclusion(_Proof):
     """Every state reward that explains the observations is within an angle of one, or constant.
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate.form import read_array, read_integer, read_number, write
 from iirl_opt.checks import array_of_floats, checked, each, kept, whole
 from iirl_opt.errors import InvalidArgument
@@ -39,6 +40,8 @@ class SparseRows:
     indices: Integers
     data: Vector
     width: int
+
+    __repr__ = in_brief
 
     @classmethod
     @checked(width=whole(0))
@@ -194,6 +197,8 @@ class Instance:
     leader_actions: tuple[str, ...]
     follower_actions: tuple[str, ...]
     fingerprint: str
+
+    __repr__ = in_brief
 
     @classmethod
     @checked(game=GAME)

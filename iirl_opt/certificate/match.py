@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate.given import joint_weights, read_reward, stacked
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -30,6 +31,8 @@ class Match:
     """
 
     differences: tuple[str, ...]
+
+    __repr__ = in_brief
 
     def __bool__(self) -> bool:
         return not self.differences

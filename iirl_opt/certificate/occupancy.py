@@ -32,7 +32,7 @@ __all__ = ["Infeasibility", "Optimality"]
 Vector = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class _Constrained(Certificate):
     """Side constraints ``rows μ ≤ bounds`` and ``equal μ = right`` over S·A·B choices."""
 
@@ -86,7 +86,7 @@ class _Constrained(Certificate):
         return sum((x for a, b in pairs for x in (a * b).tolist()), Fraction(0))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Optimality(_Constrained):
     """No joint policy within the side constraints earns more than a bound; one earns nearly that.
 
@@ -169,7 +169,7 @@ def _mean_size(row: Vector, shares: Vector) -> Fraction:
     return magnitude((row.reshape(shares.shape) * shares).sum(axis=1))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Infeasibility(_Constrained):
     """No measure meets the side constraints."""
 

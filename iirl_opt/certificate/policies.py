@@ -24,7 +24,7 @@ __all__ = ["PolicyImprovement", "mean_reward"]
 Vector = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PolicyImprovement(Certificate):
     """A joint policy is not optimal: another is worth more from a state.
 

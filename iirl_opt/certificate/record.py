@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate.check import Check, Conditions
 from iirl_opt.certificate.fields import exact_field, plain_field, read_field
 from iirl_opt.certificate.instance import Instance, distributions, is_distribution
@@ -30,6 +31,8 @@ from iirl_opt.exact.numbers import UNREADABLE
 from iirl_opt.files import read_text, write_text
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = [
     "Certificate",
@@ -57,8 +60,8 @@ HOMES = {
 MALFORMED = (*UNREADABLE, KeyError, AttributeError, RecursionError, IIRLError)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Certificate(ABC):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Certificate(Tabular, ABC):
     """What all kinds share: the instance, the claim, its source, and reading and writing.
 
     Attributes
@@ -77,6 +80,21 @@ class Certificate(ABC):
     instance: Instance
     claim: str = ""
     source: str = ""
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return one row: kind and claim, what they rest on, and the game they speak of."""
+        shape = "×".join(map(str, self.instance.shape))
+        facts = {
+            "kind": self.kind,
+            "claim": self.claim,
+            "source": self.source,
+            "states × actions": shape,
+            "discount": self.instance.discount,
+            "fingerprint": self.instance.fingerprint,
+        }
+        return FactTable([facts], "Certificate")
 
     def __init_subclass__(cls) -> None:
         if "kind" in cls.__dict__:

@@ -28,7 +28,7 @@ __all__ = ["Violation", "Witness"]
 Vector = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Violation(Certificate):
     """A reward does not explain the response of an episode.
 
@@ -114,7 +114,7 @@ class Violation(Certificate):
         return Conditions(residuals, {"the response is not optimal": margin})
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Witness(Certificate):
     """A reward explains every observation, exactly or nearly, and lies outside a half-space.
 

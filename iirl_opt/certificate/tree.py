@@ -41,7 +41,7 @@ def model_of(instance: Instance, leader: Any, follower: Any, play: FollowerPlay)
     return Model(instance.shape, kernel, instance.discount, own, theirs, play)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CommitmentBound(Certificate):
     """No allowed deterministic commitment earns more than a bound; a stated one earns as much.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FUNCTION, TEXT, between, checked, one_of
 from iirl_opt.claims.arithmetic import kernel_of
 from iirl_opt.errors import InvalidArgument
@@ -55,6 +56,8 @@ class Outcome:
     holds: bool
     evidence: str = ""
     applies: bool = True
+
+    __repr__ = in_brief
 
 
 @checked(evidence=TEXT)
@@ -118,6 +121,8 @@ class Claim:
     model: str | None = None
     problem: Callable[[Any], ModelProblem | None] | None = None
     floor: float = 0.9
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         if (self.status in FAILING) != (self.counterexample is not None):

@@ -20,10 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import PATH, SEED, checked, each, is_a, whole
 from iirl_opt.claims.claim import Claim, Instances, Outcome, describe
 from iirl_opt.errors import FileProblem, MissingExtra
 from iirl_opt.library.misplaced import PYTHON, find_file
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -35,7 +38,7 @@ Finding: TypeAlias = Literal["as stated", "not so", "falls short"]
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Tabular):
     """What a search has found about a claim.
 
     Attributes
@@ -64,6 +67,12 @@ class Result:
     counterexample: str | None
     evidence: str
     instance: Any = None
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return one row: what `record` says."""
+        return FactTable([self.record()], self.claim.name)
 
     @property
     def agrees(self) -> bool:

@@ -35,6 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import MAPPING, checked
 from iirl_opt.commitment.exact import DENSE
 from iirl_opt.commitment.incumbent import meets, upwards
@@ -115,6 +116,8 @@ class AdmissibleCommitment(MeasuredPlay):
     reward: Array
     restrictions: Mapping[Any, tuple[Array, Array]]
     allowed: NDArray[np.bool_]
+
+    __repr__ = in_brief
 
     @checked(game=GAME, reward=REWARD, restrictions=MAPPING)
     def __init__(

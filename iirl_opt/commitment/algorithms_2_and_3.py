@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, Rule, array_of_floats, checked, one_of, whole
 from iirl_opt.commitment.lemma_2 import joint_leader_policy
 from iirl_opt.commitment.plans import Commitment
@@ -37,6 +38,7 @@ from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import ROUNDING
+from iirl_opt.printing.records import Tabular
 
 __all__ = [
     "Approximation",
@@ -78,9 +80,12 @@ class Evaluated(NamedTuple):
     reply: Reply
     value: float
 
+    def __repr__(self) -> str:
+        return in_brief(self)
+
 
 @dataclass(frozen=True, eq=False)
-class Approximation:
+class Approximation(Tabular):
     """What approximate value iteration found: a heuristic commitment, exactly evaluated.
 
     Attributes
@@ -102,6 +107,8 @@ class Approximation:
     converged: bool
     cycle: int | None
     residual: float
+
+    __repr__ = in_brief
 
     @property
     def kept(self) -> Literal["iterated", "joint"]:
@@ -169,6 +176,8 @@ class ValueIteration:
     sweeps: int | None = None
     tolerance: float = 1e-9
     order: Order = "together"
+
+    __repr__ = in_brief
 
     @checked(problem=PROBLEM)
     def iterate(self, problem: CommitmentProblem) -> Approximation:

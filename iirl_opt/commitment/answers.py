@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.commitment.stacked import (
     UNIT,
     Arithmetic,
@@ -63,6 +64,9 @@ class Assessment(NamedTuple):
     lower: Array
     upper: Array
     decided: Mask
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 class _Known(NamedTuple):

@@ -45,6 +45,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import TIME_LIMIT, checked
 from iirl_opt.commitment.algorithms_2_and_3 import check_local
 from iirl_opt.commitment.bilevel_rounds import Rounds
@@ -101,6 +102,8 @@ class DeterministicCommitment(MeasuredPlay):
     """
 
     asked: CommitmentProblem
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         if self.asked.epsilon is None:

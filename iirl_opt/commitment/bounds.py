@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, checked
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
 from iirl_opt.commitment.relaxation import Relaxation
@@ -31,6 +32,9 @@ class ValueBounds(NamedTuple):
     h_hi: Array
     w_lo: Array
     w_hi: Array
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 @checked(problem=PROBLEM, stochastic=FLAG)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import NOT_NEGATIVE, TIME_LIMIT, array_of_whole, checked, whole
 from iirl_opt.commitment.branching import GAP, LEAF, branched
 from iirl_opt.commitment.enumeration import Enumeration, searched
@@ -58,6 +59,8 @@ class BranchAndBound:
     gap: float = GAP
     time_limit: float | None = None
     leaf: int = LEAF
+
+    __repr__ = in_brief
 
     @checked(problem=PROBLEM)
     def search(self, problem: CommitmentProblem) -> Search:

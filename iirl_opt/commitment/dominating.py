@@ -26,11 +26,12 @@ import time
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
 from iirl_opt.commitment.answers import Assessment
 from iirl_opt.commitment.branch_and_bound import BranchAndBound
@@ -40,6 +41,8 @@ from iirl_opt.commitment.lemma_2 import joint_optimum
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem, Integers
 from iirl_opt.commitment.relaxation import Relaxation, bounded
 from iirl_opt.commitment.searches import check_count, commitments
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Dominance", "DominanceVerdict", "dominance", "optimistic_commitment"]
 
@@ -59,7 +62,7 @@ class DominanceVerdict(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Dominance:
+class Dominance(Tabular):
     """Whether a deterministic commitment is best from every state, with the evidence.
 
     Attributes
@@ -87,6 +90,19 @@ class Dominance:
     bounds: Array
     shortfall: float
     tolerance: float
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return a row a state, by its number: the largest value known, its bound, the action."""
+        actions = [None] * self.values.size if self.actions is None else self.actions.tolist()
+        numbers = range(self.values.size)
+        facts = zip(numbers, self.values.tolist(), self.bounds.tolist(), actions, strict=True)
+        names = ("state", "value", "bound", "action")
+        rows: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) for row in facts]
+        for s in self.states:
+            rows[s]["not best with the others"] = True
+        return FactTable(rows, f"Dominance: {self.verdict.value}")
 
     @property
     def exact(self) -> bool:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked
 from iirl_opt.commitment.edges import search_edges
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
@@ -62,6 +63,9 @@ class StartGradient(NamedTuple):
 
     value: float
     gradient: Array
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 @checked(problem=PROBLEM)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, SEED, Rule, array_of_floats, checked, whole
 from iirl_opt.commitment.algorithms_2_and_3 import (
     Evaluated,
@@ -43,6 +44,7 @@ from iirl_opt.commitment.searches import digits
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.printing.records import Tabular
 
 __all__ = ["Improvement", "LocalSearch", "grid_check"]
 
@@ -53,7 +55,7 @@ LARGEST_GRID = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Improvement:
+class Improvement(Tabular):
     """A stochastic commitment, whose value is a lower bound on the optimum.
 
     Attributes
@@ -71,6 +73,8 @@ class Improvement:
     found_from: str
     steps: int
     stationarity: float | None
+
+    __repr__ = in_brief
 
     @property
     def policy(self) -> Array:
@@ -127,6 +131,8 @@ class LocalSearch:
     tolerance: float = 1e-8
     random_starts: int = 3
     seed: int = 0
+
+    __repr__ = in_brief
 
     @checked(problem=PROBLEM)
     def climb(self, problem: CommitmentProblem) -> Improvement:

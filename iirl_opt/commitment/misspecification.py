@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import TIME_LIMIT, array_of_floats, checked, each, optional, whole
 from iirl_opt.commitment.branch_and_bound import suited
 from iirl_opt.commitment.dominating import optimistic_commitment
@@ -29,6 +30,7 @@ from iirl_opt.commitment.searches import Search, check_count, commitments
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.follower.protocols import FOLLOWER, Follower
+from iirl_opt.printing.records import Tabular
 
 # Commitments near the best of the mean that are evaluated once more.
 RESOLVED = 1000
@@ -44,7 +46,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Misspecified:
+class Misspecified(Tabular):
     """What a commitment planned for an assumed follower earns against the true one.
 
     Attributes
@@ -59,6 +61,8 @@ class Misspecified:
     values: Array
     best: Search
 
+    __repr__ = in_brief
+
     @property
     def loss(self) -> float:
         """How much less it earns than the best commitment found: exact where `best` is complete."""
@@ -71,7 +75,7 @@ class Misspecified:
 
 
 @dataclass(frozen=True, eq=False)
-class Information:
+class Information(Tabular):
     """The value of knowing the follower's type before the leader commits.
 
     Attributes
@@ -90,6 +94,8 @@ class Information:
     known_actions: Integers
     known_values: Array
     gain: float
+
+    __repr__ = in_brief
 
 
 def assume(problem: CommitmentProblem, follower: Follower) -> CommitmentProblem:

@@ -25,6 +25,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked
 from iirl_opt.commitment.algorithms_2_and_3 import evaluated
 from iirl_opt.commitment.bilevel_rounds import STRICT
@@ -73,6 +74,8 @@ class MixedCommitment(MeasuredPlay):
     """
 
     asked: CommitmentProblem
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         p = self.asked

@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import mixture
 from iirl_opt.certificate import certify
 from iirl_opt.checks import (
     FINITE,
@@ -30,6 +31,8 @@ from iirl_opt.checks import (
 )
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, Reply
 from iirl_opt.commitment.proof import certificate_of_commitment
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable, html_of
 from iirl_opt.solver.records import Solved
 
 __all__ = ["METHOD", "Commitment", "CommitmentMethod", "Guarantee"]
@@ -47,7 +50,7 @@ class Guarantee(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Commitment:
+class Commitment(Tabular):
     """A leader policy with its value against the follower.
 
     Attributes
@@ -99,6 +102,36 @@ class Commitment:
             f"Commitment(value {self.value:.9g}{bound}, {self.guarantee.name} among {self.among}, "
             f"{self.method}{rest})"
         )
+
+    def table(self) -> FactTable:
+        """Return one row: value and bound, what they are worth, and what found them."""
+        facts = {
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "guarantee": self.guarantee,
+            "among": self.among,
+            "method": self.method,
+            "follower": self.problem.follower,
+            "residual": self.residual,
+            "converged": self.converged,
+        }
+        return FactTable([facts], "Commitment")
+
+    def by_state(self) -> FactTable:
+        """Return a row a state: what the leader commits to, what the follower answers, the value.
+
+        **Cost** arithmetic.
+        """
+        game = self.problem.game
+        parts = (game.leader_actions, self.policy), (game.follower_actions, self.response)
+        leader, follower = ([mixture(names, row) for row in play] for names, play in parts)
+        states = zip(game.states, leader, follower, self.values.tolist(), strict=True)
+        names = ("state", "leader", "follower", "value")
+        return FactTable([dict(zip(names, row, strict=True)) for row in states])
+
+    def _repr_html_(self) -> str:
+        return html_of(self.table()) + html_of(self.by_state())
 
     @classmethod
     @checked(

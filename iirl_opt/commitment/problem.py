@@ -31,6 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import RNG, Rule, array_of_floats, array_of_whole, checked, is_a, one_of
 from iirl_opt.commitment.answers import Answers, Assessment, Ties, play
 from iirl_opt.commitment.stacked import Arithmetic, Stack, best
@@ -43,6 +44,7 @@ from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.game.values import evaluate
+from iirl_opt.printing.records import Tabular
 
 __all__ = ["Assessment", "CommitmentProblem", "Reply", "Ties"]
 
@@ -65,9 +67,12 @@ class Reply(NamedTuple):
     response: Array
     values: Array
 
+    def __repr__(self) -> str:
+        return in_brief(self)
+
 
 @dataclass(frozen=True, eq=False)
-class CommitmentProblem:
+class CommitmentProblem(Tabular):
     """A leader's problem.
 
     Parameters
@@ -94,6 +99,8 @@ class CommitmentProblem:
     follower_reward: Array
     ties: Ties | None
     allowed: NDArray[np.bool_]
+
+    __repr__ = in_brief
 
     @checked(
         game=GAME,

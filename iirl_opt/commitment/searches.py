@@ -15,12 +15,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked, whole
 from iirl_opt.commitment.incumbent import Incumbent, Settled, proves
 from iirl_opt.commitment.problem import Array, CommitmentProblem, Integers, Reply
 from iirl_opt.commitment.search_tree import SearchTree
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.printing.records import Tabular
 
 __all__ = [
     "Search",
@@ -37,7 +39,7 @@ BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Tabular):
     """The outcome of a search over the allowed deterministic commitments.
 
     Attributes
@@ -72,6 +74,8 @@ class Search:
     seconds: float
     complete: bool
     tree: SearchTree | None = None
+
+    __repr__ = in_brief
 
     @property
     def proved(self) -> bool:

@@ -22,6 +22,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked
 from iirl_opt.commitment.lemma_2 import joint_commitment, joint_optimum
 from iirl_opt.commitment.plans import Commitment
@@ -69,6 +70,8 @@ class StackelbergCommitment(MeasuredPlay):
     game: TwoAgentMDP
     reward: Array | cp.Expression
     allowed: NDArray[np.bool_]
+
+    __repr__ = in_brief
 
     @checked(game=GAME)
     def __init__(

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack
 
+from iirl_opt.brief import in_brief
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.sweep import Cell, CellResult, Computation, Sweep, run_cells
 from iirl_opt.spelling import allowed_names
@@ -63,6 +64,8 @@ class Figure:
     summarise: Callable[[Sequence[CellResult]], dict[str, Any]]
     judge: Callable[[Sequence[CellResult]], list[Statement]]
     draw: Callable[[Mapping[str, Any], Path], Path]
+
+    __repr__ = in_brief
 
     def cells(self, scale: str, seed: int) -> list[Cell]:
         """Return the cells of a scale.

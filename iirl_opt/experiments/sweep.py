@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checkpoint import Beginning, Checkpoint, dump
 from iirl_opt.checks import FLAG, checked, is_a, optional, whole
 from iirl_opt.errors import InvalidArgument, InvalidValue
@@ -59,6 +60,8 @@ class Cell:
     seed: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    __repr__ = in_brief
+
     @property
     def key(self) -> str:
         """The cell as one line of JSON, the same for equal cells."""
@@ -87,6 +90,8 @@ class CellResult:
     cell: Cell
     values: Mapping[str, Any]
     seconds: float
+
+    __repr__ = in_brief
 
 
 @dataclass(frozen=True, eq=False)

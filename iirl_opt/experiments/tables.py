@@ -32,6 +32,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.experiments.figure import document
 from iirl_opt.experiments.sweep import CellResult
 from iirl_opt.files import writing
+from iirl_opt.printing.table import FactTable
 from iirl_opt.versions import versions
 
 __all__ = ["tidy", "write_tidy"]
@@ -48,8 +49,8 @@ CELL = ("figure", "game", "method", "seed")
 NO_FACTS = ("cells", "statements", "summary")
 
 
-def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> list[dict[str, Any]]:
-    """Return the rows of a sweep, all with the same columns, None where a cell has no such fact.
+def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> FactTable:
+    """Return the table of a sweep, whose rows have None where a cell has no such fact.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> list[dict[str, Any]
                 raise InvalidArgument("cells", said, "one: a parameter or what was measured", name)
     # Those of the cell, its parameters, what lists run along, what was measured.
     columns = sorted(places, key=lambda name: places[name])
-    return [{name: row.get(name, (0, None))[1] for name in columns} for row in rows]
+    return FactTable({name: row.get(name, (0, None))[1] for name in columns} for row in rows)
 
 
 @checked(path=PATH)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FINITE, FUNCTION, NOT_NEGATIVE, RNG, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.protocols import VALUES
@@ -35,6 +36,8 @@ class ProportionalFollower:
     """
 
     f: Callable[[Array], Array]
+
+    __repr__ = in_brief
 
     @checked(game=GAME, rng=RNG)
     def respond(

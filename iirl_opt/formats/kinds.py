@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, MAPPING, PATH, TEXT, checked, each
 from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.files import GZIP, UTF_16, first_bytes
@@ -93,6 +94,8 @@ class FileKind:
     elsewhere: tuple[str, str] = ("", "")
     beside: str = ""
     binary: bool = False
+
+    __repr__ = in_brief
 
     def stem(self, path: Path) -> str:
         """Return the name of a file without the suffix of its kind."""

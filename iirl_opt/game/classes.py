@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
@@ -70,6 +71,8 @@ class CommunicatingClass:
     members: Integers
     states: tuple[Any, ...]
     closed: bool
+
+    __repr__ = in_brief
 
 
 @checked(game=GAME)

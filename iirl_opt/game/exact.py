@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked
 from iirl_opt.exact.chains import discounted_sums
 from iirl_opt.exact.numbers import as_fractions, as_reals
@@ -51,6 +52,9 @@ class ExactOptimum(NamedTuple):
 
     values: Exact
     gaps: Exact
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
     @property
     def optimal(self) -> NDArray[np.bool_]:

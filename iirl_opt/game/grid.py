@@ -36,6 +36,7 @@ from iirl_opt.game.grid_text import (
 )
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.moves import following_layers, neighbours_of, prize_layers, row_weights
+from iirl_opt.printing.table import safe
 from iirl_opt.spelling import allowed_names
 
 __all__ = ["GridGame", "grid_game"]
@@ -163,6 +164,9 @@ class GridGame:
     def __repr__(self) -> str:
         values = tuple(self.prizes.values())
         return f"GridGame({self.rows}×{self.columns} cells, prizes {values}, {self.game})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{safe(self.render())}</pre>{self.game._repr_html_()}"
 
 
 @checked(prizes=MAPPING, wall_states=FLAG)

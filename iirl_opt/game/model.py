@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from iirl_opt.brief import shortly
 from iirl_opt.checks import FLAG, LABELS
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction
@@ -35,6 +36,7 @@ from iirl_opt.game.kernel import (
 )
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.policy import rational_policy
+from iirl_opt.printing.table import FactTable, html_of
 
 __all__ = ["FiniteModel"]
 
@@ -275,6 +277,18 @@ class FiniteModel:
     def n_transitions(self) -> int:
         """The number of transitions of positive probability."""
         return int(self.matrix.nnz if is_sparse(self.matrix) else np.count_nonzero(self.matrix))
+
+    def _repr_html_(self) -> str:
+        labels = {f"{names.kind}s": names for names in self._labels}
+        facts = {kind: f"{len(names)}: {shortly(names)}" for kind, names in labels.items()}
+        exact = "rational" if self.is_rational else "floats"
+        starts = np.count_nonzero(self.start)
+        facts |= {
+            "discount": shortly(self.exact_discount if self.is_rational else self.discount),
+            "start": f"in {starts} of {self.n_states} states",
+            "transitions": f"{self.n_transitions}, {exact}",
+        }
+        return html_of(FactTable([facts], type(self).__name__))
 
     def _sizes(self) -> str:
         exact = "rational" if self.is_rational else "float"

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, POSITIVE, checked, whole
 from iirl_opt.errors import InvalidPolicy
 from iirl_opt.game.factors import Factors, error_of
@@ -32,6 +33,7 @@ from iirl_opt.game.problem import (
 )
 from iirl_opt.game.refinement import sharpened
 from iirl_opt.game.values import scale_of
+from iirl_opt.printing.records import Tabular
 
 __all__ = [
     "Gaps",
@@ -100,7 +102,7 @@ def _decided(known: _Tied, scale: Array) -> _Ties:
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(Tabular):
     """Optimal values and all optimal actions; ties are decided when somebody asks.
 
     Attributes
@@ -114,6 +116,8 @@ class Optimum:
     q: Array
     iterations: int
     _ties: _Ties = field(repr=False)
+
+    __repr__ = in_brief
 
     @property
     def error(self) -> Array:
@@ -256,6 +260,9 @@ class Gaps(NamedTuple):
     gaps: Array
     widths: Array
     scale: Array
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 @checked(game=GAME)

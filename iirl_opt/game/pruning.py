@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked, refuse
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.rows import ExactRows
@@ -35,6 +36,8 @@ class Pruned:
     game: TwoAgentMDP
     kept: Integers
     n_states: int
+
+    __repr__ = in_brief
 
     def restrict(self, array: ArrayLike) -> NDArray[Any]:
         """Return an array over the old states, shape (S, …), on those kept: (S', …)."""

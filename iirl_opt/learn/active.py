@@ -33,6 +33,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from iirl_opt.follower.optimal import best_responses
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
@@ -104,6 +105,8 @@ class ActiveIRL(FeasibleLearner):
     price: float = 1e7
     feasible: FeasibleRewards | None = None
     _belief: Belief | None = field(default=None, repr=False)
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         self._begin()

@@ -30,6 +30,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, POSITIVE, SEED, checked, has, one_of
 from iirl_opt.commitment.methods import commit
 from iirl_opt.errors import InvalidArgument
@@ -127,6 +128,8 @@ class InteractiveIRL(FeasibleLearner):
     feasible: FeasibleRewards | None = None
     price: float | None = None
     _blamed: tuple[int, ...] | None = field(default=None, repr=False)
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         own = self.joint or self.domain is not None or self.price is not None

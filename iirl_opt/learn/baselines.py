@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, RNG, checked, each, is_a
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP
@@ -191,6 +192,8 @@ class FixedEnvironment(Learner):
 
     learner: Learner
     played: tuple[Observation | Trajectory, ...] = ()
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         for name in ("game", "seed"):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import OnlyConstantRewards
 from iirl_opt.rewards.centre import analytic_centre
@@ -53,6 +54,9 @@ class Chosen(NamedTuple):
 
     reward: Array
     evidence: Any = None
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 class RewardChoice(Protocol):

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FINITE, RNG, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import OptimalFollower
@@ -22,6 +23,8 @@ from iirl_opt.game.values import evaluate
 from iirl_opt.learn.episode_regret import best_value, loss
 from iirl_opt.learn.learner import Learner
 from iirl_opt.observation import observe, sample_trajectory
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Episode", "interact"]
 
@@ -30,7 +33,7 @@ L = TypeVar("L", bound=Learner)
 
 
 @dataclass(frozen=True, eq=False)
-class Episode(Generic[L]):
+class Episode(Tabular, Generic[L]):
     """One finished episode of a run.
 
     Attributes
@@ -52,6 +55,13 @@ class Episode(Generic[L]):
     values: Array
     value: float
     best: float
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return one row: the episode's number, what its plan earned, the best, and the regret."""
+        facts = {"episode": self.number, "value": self.value, "best": self.best}
+        return FactTable([{**facts, "regret": self.regret}], "Episode")
 
     @property
     def regret(self) -> float:

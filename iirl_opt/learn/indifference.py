@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.game.iteration import improved
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import Optimum
@@ -54,6 +55,8 @@ class Indifference:
     states: Integers
     pairs: Integers
     cost: float
+
+    __repr__ = in_brief
 
 
 class Mixtures(NamedTuple):

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.linear import solve
@@ -67,6 +68,9 @@ class OneAnswer(NamedTuple):
 
     optimal: Mask
     lead: Fraction | None
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 @checked(game=GAME, limit=whole(1))

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import MAPPING, PATH, checked, each, is_a
 from iirl_opt.errors import FileProblem
 from iirl_opt.library.schema import ExpectTable
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.spelling import allowed_names
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ModelAnswer:
+class ModelAnswer(Tabular):
     """What a question got for an answer.
 
     Attributes
@@ -42,6 +45,13 @@ class ModelAnswer:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     found: Any = None
 
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return a row a quantity."""
+        found = self.quantities.items()
+        return FactTable([{"quantity": name, "value": value} for name, value in found], "answer")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -52,6 +62,8 @@ class Finding:
     found: float
     met: bool
     source: str
+
+    __repr__ = in_brief
 
 
 @checked(expect=each(is_a(ExpectTable)), quantities=MAPPING, path=PATH)

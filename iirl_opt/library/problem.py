@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.errors import FileProblem
 from iirl_opt.follower.protocols import Follower
 from iirl_opt.formats.dpomdp.problem import DecPOMDP
@@ -23,6 +24,7 @@ from iirl_opt.library.question import Question
 from iirl_opt.library.rows import UserRow
 from iirl_opt.library.schema import ExpectTable, FollowerTable, Number, PriorTable
 from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.printing.records import Tabular
 from iirl_opt.verification.environment import Environment
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ModelProblem:
+class ModelProblem(Tabular):
     """A problem read from a file.
 
     Attributes
@@ -83,6 +85,8 @@ class ModelProblem:
     prior: PriorTable | None = None
     as_stated: bool = True
     stated: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)
+
+    __repr__ = in_brief
 
     @property
     def digest(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.library.entries import by_choice, by_state
 from iirl_opt.library.schema import (
@@ -41,6 +42,8 @@ class UserRow:
     low: float
     high: float
     whose: str = "both"
+
+    __repr__ = in_brief
 
     def constraints(self, expression: Any) -> list[Any]:
         """Return the constraints on a cvxpy expression, each labelled by the name of the row."""

@@ -32,6 +32,7 @@ import scipy.sparse as sp
 from cvxpy.constraints import Equality, Inequality, NonNeg, NonPos, Zero
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate import Certificate, Infeasibility
 from iirl_opt.checks import POSITIVE, array_of_floats, checked
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy
@@ -103,6 +104,8 @@ class OccupancyMeasure(MeasuredPlay):
     """
 
     game: TwoAgentMDP
+
+    __repr__ = in_brief
 
     @cached_property
     def variable(self) -> cp.Variable:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate.dyadic import in_units, masses, sums
 from iirl_opt.certificate.given import joint_weights, read_reward
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped
@@ -64,6 +65,8 @@ class Side:
     right: ArrayLike = ()
     prices: ArrayLike = ()
     equal_prices: ArrayLike = ()
+
+    __repr__ = in_brief
 
     def exact(self, width: int) -> dict[str, Any]:
         """Return the fields as those of a certificate, prices clamped at zero."""

@@ -24,6 +24,8 @@ from iirl_opt.checks import FINITE, TEXT, read_floats, refuse
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.solver.rules import EXPRESSION, check_values, without_variables
 
 __all__ = [
@@ -45,8 +47,21 @@ Quantity: TypeAlias = ArrayLike | cp.Expression
 Quantities: TypeAlias = Mapping[str, Quantity] | Sequence[Quantity] | Quantity
 
 
-class MeasuredPlay(ABC):
+class MeasuredPlay(Tabular, ABC):
     """A model in whose variables every expected quantity of the joint play is linear."""
+
+    constraints: Any
+
+    def table(self) -> FactTable:
+        """Return a row a part: the variables of the model, and its constraints by name.
+
+        **Cost** that of building the constraints.
+        """
+        parts = list(self.constraints)
+        variables = {x.id: x for row in parts for x in row.variables()}
+        rows = [_part("variable", x.name(), x) for x in variables.values()]
+        rows += [_part(type(row).__name__.lower(), row.label or "", row) for row in parts]
+        return FactTable(rows, type(self).__name__)
 
     @property
     @abstractmethod
@@ -85,6 +100,10 @@ class MeasuredPlay(ABC):
         ['fuel', 'noise']
         """
         return expected_of(*self._measured, quantity)
+
+
+def _part(kind: str, name: str, part: Any) -> dict[str, Any]:
+    return {"part": kind, "name": name, "shape": "×".join(map(str, part.shape)), "size": part.size}
 
 
 def flat(game: TwoAgentMDP, quantity: ArrayLike, name: str = "quantity") -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.certificate import Certificate, certify
 from iirl_opt.checks import POSITIVE, checked
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -20,6 +21,8 @@ from iirl_opt.game.policy import deterministic_policy, split
 from iirl_opt.occupancy.basis import Basis
 from iirl_opt.occupancy.proof import Side, optimality
 from iirl_opt.occupancy.quantities import Quantities, expected_of
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.solver import Solved
 
 __all__ = ["OccupancySolution", "sharpened"]
@@ -31,7 +34,7 @@ VISITED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class OccupancySolution:
+class OccupancySolution(Tabular):
     """An optimal occupancy measure, its policy and its prices.
 
     Attributes
@@ -57,6 +60,18 @@ class OccupancySolution:
     price: Mapping[str, float | Array]
     solved: Solved
     side: Side
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return one row: the value, how it was found, and the prices of the side constraints."""
+        facts = {
+            "value": self.value,
+            "status": self.solved.status,
+            "visited states": f"{int(self.visited.sum())} of {self.game.n_states}",
+            **{f"price of {name}": price for name, price in self.price.items()},
+        }
+        return FactTable([facts], "OccupancySolution")
 
     @property
     def visited(self) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, LABELS, POSITIVE, array_of_floats, checked, one_of, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.reward import REWARD
@@ -58,6 +59,8 @@ class AffineClass:
 
     reward: Array
     _exact: StateReward = field(repr=False)
+
+    __repr__ = in_brief
 
     @checked(reward=REWARD)
     def __init__(self, reward: ArrayLike) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
+from iirl_opt.brief import in_brief
 from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 
@@ -122,6 +123,9 @@ class DistinctRows(NamedTuple):
     tie_episode: NDArray[np.int64]
     tie_state: NDArray[np.int64]
     tie_action: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def first_of_equals(rows: Matrix | Array, digits: int = 12) -> NDArray[np.int64]:

@@ -50,7 +50,10 @@ from iirl_opt.checks import (
 )
 from iirl_opt.errors import InvalidArgument, InvalidReward, SolverFailed
 from iirl_opt.game.mdp import GAME
+from iirl_opt.observation import Observation, Trajectory
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.rewards.cut_search import Cut, CutSearch
 from iirl_opt.rewards.cuts import prefers_cuts
 from iirl_opt.rewards.domains import (
@@ -82,9 +85,15 @@ Array = NDArray[np.float64]
 Method = Literal["choose", "lifted", "cuts"]
 
 
+def _seen_as(seen: Observation | Trajectory) -> str:
+    if isinstance(seen, Trajectory):
+        return f"a trajectory of {seen.leader_actions.size} steps"
+    return "all optimal actions" if seen.whole else "a response"
+
+
 @checked(game=GAME, episodes=each(is_a(WholeResponse, Watched)))
 @dataclass(frozen=True, eq=False)
-class FeasibleRewards(Episodes, RewardSet):
+class FeasibleRewards(Episodes, RewardSet, Tabular):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).
 
     Immutable: `observe` returns a larger record and shares what is already computed. Rewards are
@@ -105,6 +114,14 @@ class FeasibleRewards(Episodes, RewardSet):
     def __repr__(self) -> str:
         counts = f"{len(self.episodes)} episodes, {self.count_rows()} rows"
         return f"FeasibleRewards({self.game!r}, {counts})"
+
+    def table(self) -> FactTable:
+        """Return a row an episode: what was seen, and how many rows it added to the set."""
+        added = {t: int(pool.counts.size) for t, pool in self._pools()}
+        added |= {t: sum(x.at.size for x in rows) for t, _, rows in self._rows(joint=False)}
+        episodes = enumerate(self.seen, start=1)
+        rows = [{"episode": t, "seen": _seen_as(x), "rows": added.get(t, 0)} for t, x in episodes]
+        return FactTable(rows, f"FeasibleRewards: {len(rows)} episodes, {self.count_rows()} rows")
 
     @checked(r=EXPRESSION)
     def lifted(self, r: cp.Expression) -> Lifted:

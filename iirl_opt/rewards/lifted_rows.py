@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.game.exact import exact_gaps
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
@@ -44,6 +45,9 @@ class Lifted(NamedTuple):
 
     equalities: list[cp.Constraint]
     nonnegative: list[tuple[str, cp.Expression]]
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 class GapRows(NamedTuple):

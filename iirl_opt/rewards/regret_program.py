@@ -22,8 +22,10 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument, SolverFailed
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
@@ -39,7 +41,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class WorstRegret(MaybeConstant):
+class WorstRegret(Tabular, MaybeConstant):
     """The largest regret of a commitment over all feasible rewards of the simplex.
 
     Attributes
@@ -55,6 +57,8 @@ class WorstRegret(MaybeConstant):
     bound: float
     reward: Array
     solved: Solved
+
+    __repr__ = in_brief
 
     @property
     def _reward_found(self) -> Array:

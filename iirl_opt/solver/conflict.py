@@ -22,9 +22,12 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import TEXT, checked, each
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import Vector, as_fractions, as_reals
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.solver.call import RANGE, call
 from iirl_opt.solver.compiled import Compiled, compile_problem
 from iirl_opt.solver.door import crossing, raised, recorded
@@ -52,7 +55,7 @@ STRUCTURAL = ("flow", "values")
 
 
 @dataclass(frozen=True, eq=False)
-class Conflict:
+class Conflict(Tabular):
     """Rows that no point meets together.
 
     Attributes
@@ -75,6 +78,13 @@ class Conflict:
     programs: int
     note: str = ""
     _proof: _Evidence | None = field(default=None, repr=False)
+
+    __repr__ = in_brief
+
+    def table(self) -> FactTable:
+        """Return a row for each row that contradicts the others, with its multiplier."""
+        rows = [{"row": row.name, "multiplier": row.multiplier} for row in self.rows]
+        return FactTable(rows, "rows that contradict each other")
 
     def __str__(self) -> str:
         kind = "a smallest set, proved" if self.minimal else "not proved to be a smallest set"

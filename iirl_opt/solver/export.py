@@ -12,6 +12,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import writing
@@ -117,6 +118,9 @@ class LinearRows(NamedTuple):
     bounds: Array
     equal: Array
     right: Array
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 @checked(constraints=CONSTRAINTS, variable=is_a(cp.Variable))

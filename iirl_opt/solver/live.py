@@ -31,6 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import FLAG, MAPPING, array_of_whole, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.solver.basis import SimplexBasis
 from iirl_opt.solver.door import raised, recorded, version_of
 from iirl_opt.solver.engine import DUAL, PRIMAL, Engine
@@ -73,7 +75,7 @@ class Advance(NamedTuple):
     iterations: int
 
 
-class LiveProgram:
+class LiveProgram(Tabular):
     """A linear program that can be changed and solved again.
 
     Parameters
@@ -220,6 +222,13 @@ class LiveProgram:
     def __repr__(self) -> str:
         rows, columns = self.shape
         return f"LiveProgram({rows} rows, {columns} columns)"
+
+    def table(self) -> FactTable:
+        """Return a row a part: each constraint and each variable with its rows or columns."""
+        parts = [("rows", name, at) for name, at in self.rows.items()]
+        parts += [("columns", name, at) for name, at in self.columns.items()]
+        facts = [{"part": k, "name": n, "size": at.stop - at.start} for k, n, at in parts]
+        return FactTable(facts, repr(self))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import (
     FLAG,
     MAPPING,
@@ -23,6 +24,8 @@ from iirl_opt.checks import (
     refuse,
 )
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = [
     "Clarabel",
@@ -110,6 +113,8 @@ class HiGHS:
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="HIGHS", init=False)
 
+    __repr__ = in_brief
+
     def arguments(self) -> dict[str, Any]:
         """Return the HiGHS options as cvxpy takes them."""
         options = {
@@ -142,6 +147,8 @@ class Clarabel:
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="CLARABEL", init=False)
 
+    __repr__ = in_brief
+
     def arguments(self) -> dict[str, Any]:
         """Return the Clarabel settings as cvxpy takes them."""
         limit = {} if self.time_limit is None else {"time_limit": float(self.time_limit)}
@@ -156,6 +163,8 @@ class Named:
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    __repr__ = in_brief
 
     def arguments(self) -> dict[str, Any]:
         """Return the options as given."""
@@ -251,6 +260,8 @@ class ConflictingRow:
     multiplier: float
     about: str = ""
 
+    __repr__ = in_brief
+
     @property
     def name(self) -> str:
         """The row in words: ``optimal[3] at s='goal', b='go'``, or ``cap[5]``."""
@@ -263,7 +274,7 @@ class ConflictingRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class Solved(Tabular):
     """What a solver call brought; nothing is stored on the problem but the variables' values.
 
     Attributes
@@ -315,3 +326,19 @@ class Solved:
             f"Solved({self.status.name}{value}{residual}, {self.solver} {self.version}, "
             f"{self.iterations} iterations, {self.seconds:.3g} s)"
         )
+
+    def table(self) -> FactTable:
+        """Return one row: how it ended, the residuals that we computed, and what ran."""
+        found = {} if self.residuals is None else self.residuals.__dict__
+        facts = {
+            "status": self.status,
+            "value": self.value,
+            "bound": self.bound,
+            **{f"{name} residual": size for name, size in found.items()},
+            "solver": f"{self.solver} {self.version}",
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "advice": self.status.value,
+            "note": self.note or None,
+        }
+        return FactTable([facts], "Solved")

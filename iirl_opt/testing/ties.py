@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import each, one_of, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import as_fractions
@@ -59,6 +60,8 @@ class PlantedTies:
     reward: Exact
     pi1: Exact
     optimal: NDArray[np.bool_]
+
+    __repr__ = in_brief
 
 
 def planted_ties(

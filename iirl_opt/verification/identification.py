@@ -23,6 +23,7 @@ from scipy.linalg import null_space
 from iirl_opt.checks import checked, has, unmasked
 from iirl_opt.errors import Infeasible, InvalidReward, Unbounded
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.domains import RewardBox, RewardSimplex
 from iirl_opt.rewards.sets import RewardSet
 from iirl_opt.rewards.state_reward import StateReward
@@ -38,7 +39,7 @@ THIN = 1e-8
 
 
 @dataclass(frozen=True)
-class Identification:
+class Identification(Tabular):
     """The size of a feasible set of state rewards, each number the answer of linear programs.
 
     Attributes

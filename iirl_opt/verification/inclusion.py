@@ -20,11 +20,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import array_of_floats, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import Solver, solve
@@ -39,7 +41,7 @@ PROVED = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class HalfspaceInclusion:
+class HalfspaceInclusion(Tabular):
     """Whether every feasible reward x has ``h · x ≥ 0`` for all half-spaces h; true if proved.
 
     Attributes
@@ -60,6 +62,8 @@ class HalfspaceInclusion:
     outside: int | None
     value: float
     residual: float
+
+    __repr__ = in_brief
 
     def __bool__(self) -> bool:
         return self.witness is None

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, SEED, checked, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import as_reals
@@ -108,6 +109,8 @@ class VerificationProtocol:
     solver: Solver | str | None = None
     feasible: FeasibleRewards | None = None
     _probes: tuple[_Probe, ...] | None = field(default=None, repr=False)
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hypothesis", StateReward.of(self.hypothesis, "hypothesis"))

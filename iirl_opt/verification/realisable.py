@@ -71,7 +71,7 @@ class Separation:
         return bool((self.margins > tolerance).any())
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NotRealisable(IIRLError):
     """No commitment makes the game the environment.
 

@@ -31,12 +31,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import shortly
 from iirl_opt.certificate import certify
 from iirl_opt.checks import POSITIVE, checked, is_a, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.numbers import Vector, as_reals
 from iirl_opt.game.reward import tie_tolerance
 from iirl_opt.observation import Observation, observe
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 from iirl_opt.rewards.affine import affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.slack import ViolatedRow
@@ -82,7 +85,7 @@ class _Judgement(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class VerificationReport:
+class VerificationReport(Tabular):
     """The verdict on a hypothesis, and all that it rests on.
 
     The fields are what was given. All else follows from them when the report is made, so that a
@@ -107,6 +110,27 @@ class VerificationReport:
     observation: Observation
     allowed: Fraction = Fraction(0)
     _judged: _Judgement = field(init=False, repr=False)
+
+    def __repr__(self) -> str:
+        angle = "" if self.angle is None else f" within {self.angle:.3g} rad"
+        hypothesis = shortly(self.hypothesis)
+        return (
+            f"VerificationReport({self.verdict.name}{angle}, hypothesis {hypothesis}, "
+            f"{self.environment.kind} environment)"
+        )
+
+    def table(self) -> FactTable:
+        """Return one row: the verdict, the angle proved in radians, evidence and assumptions."""
+        facts = {
+            "verdict": self.verdict,
+            "angle": self.angle,
+            "evidence": self.evidence,
+            "hypothesis": shortly(self.hypothesis),
+            "environment": self.environment.kind,
+            "discount": str(self.environment.discount),
+            "assuming": "; ".join(self.assumptions),
+        }
+        return FactTable([facts], "VerificationReport")
 
     def __post_init__(self) -> None:
         self._refuse_others()

@@ -361,7 +361,7 @@ def test_what_is_no_table_of_transitions_is_named(frame, more, error, message):
 def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
     game, _ = iirl.random_game(2, 1, 1, rng=0)
     with monkeypatch.context() as patch:
-        patch.setattr("iirl_opt.formats.frames.writing.find_spec", lambda name: None)
+        patch.setattr("iirl_opt.printing.frames.find_spec", lambda name: None)
         with pytest.raises(InvalidArgument, match="backend is polars, which is not installed"):
             to_frame(game, "polars")
         patch.setattr("iirl_opt.formats.frames.files.find_spec", lambda name: None)

@@ -12,31 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.checks import TEXT, each
-from iirl_opt.errors import InvalidArgument, InvalidGame, MissingExtra, UnknownLabel
+from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_reals
 from iirl_opt.formats.choices import IDLE, Integers, Names, read_names
 from iirl_opt.game.labels import Labels
+from iirl_opt.printing.frames import load_narwhals
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["EdgeTable", "Numbers", "load_narwhals"]
+__all__ = ["EdgeTable", "Numbers"]
 
 Array = NDArray[np.float64]
-
-
-def load_narwhals() -> Any:
-    """Return narwhals.
-
-    Raises
-    ------
-    MissingExtra
-    """
-    try:
-        import narwhals as nw
-    except ImportError:
-        raise MissingExtra("reading and writing tables", "tables") from None
-    return nw
 
 
 @dataclass(frozen=True, eq=False)

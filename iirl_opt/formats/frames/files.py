@@ -29,12 +29,12 @@ from iirl_opt.errors import (
     UnknownLabel,
 )
 from iirl_opt.files import read_bytes, read_text, write_text, writing
-from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.frames.reading import from_frame
 from iirl_opt.formats.frames.writing import frame_columns
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.numbers import DECIMAL
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.printing.frames import load_narwhals
 
 __all__ = ["read_table", "write_table"]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,15 @@ from numpy.typing import NDArray
 from iirl_opt.checks import FLAG, checked, one_of
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.choices import IDLE, Integers
-from iirl_opt.formats.frames.columns import load_narwhals
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.formats.numbers import number_text
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.support import transitions
+from iirl_opt.printing.frames import frame_of
+from iirl_opt.printing.table import Backend
 
-__all__ = ["Backend", "frame_columns", "to_frame"]
-
-Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+__all__ = ["frame_columns", "to_frame"]
 
 
 @checked(backend=one_of("pandas", "polars", "pyarrow"), exact=FLAG)
@@ -60,12 +58,9 @@ def to_frame(
     1      0         0           1          0.5     0.0       0.9    0.5
     2      1         0           1          1.0     1.0       0.9    0.5
     """
-    nw, given = load_narwhals(), ImportedGame.of(problem)
-    if find_spec(backend) is None:
-        raise InvalidArgument("backend", f"is {backend}, which is not installed", "one that is")
-    columns = frame_columns(given, exact)
+    columns = frame_columns(ImportedGame.of(problem), exact)
     try:
-        return nw.from_dict(columns, backend=backend).to_native()
+        return frame_of(columns, backend)
     except (TypeError, ValueError) as wrong:
         raise InvalidArgument(
             "backend",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import in_brief
 from iirl_opt.exact.numbers import as_fraction
 
 __all__ = ["Outcomes", "read_reward", "simple_fraction"]
@@ -56,6 +57,8 @@ class Outcomes:
     ended: NDArray[np.bool_]
     start: Any
     is_rational: bool
+
+    __repr__ = in_brief
 
     @property
     def n_states(self) -> int:

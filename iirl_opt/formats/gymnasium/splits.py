@@ -29,6 +29,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import MAPPING, TEXT, checked, each, optional, refuse, whole
 from iirl_opt.errors import InvalidArgument, InvalidGame
 from iirl_opt.exact.numbers import EXACT
@@ -88,6 +89,8 @@ class TableChoice:
 
     environments: Mapping[Hashable, Any]
 
+    __repr__ = in_brief
+
     def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
         """Return the outcomes of all tables side by side.
 
@@ -130,6 +133,8 @@ class Setting:
     argument: str
     values: Sequence[Any] = (False, True)
     names: Sequence[Hashable] | None = None
+
+    __repr__ = in_brief
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != len(self.values):
@@ -211,6 +216,8 @@ class Doors:
     reward: Any
     at_once: int | None = 1
 
+    __repr__ = in_brief
+
     def _open_sets(self) -> tuple[tuple[str, ...], ...]:
         """Return the sets of doors that may stand open, one for each action of the leader's."""
         most = len(self.doors) if self.at_once is None else min(self.at_once, len(self.doors))
@@ -284,6 +291,8 @@ class StartChoice:
 
     states: Sequence[Hashable]
     name: str = "choose"
+
+    __repr__ = in_brief
 
     def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
         """Return the outcomes with one more state, in which play starts.
