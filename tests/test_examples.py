@@ -40,7 +40,10 @@ def test_the_readme_names_every_example() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(
     "name",
-    ["compose/01_build_a_game.py"],
+    [
+        "compose/01_build_a_game.py",
+        pytest.param("elsewhere/04_sweep_on_a_cluster.py", marks=pytest.mark.campaign),
+    ],
 )
 def test_a_story_runs_as_a_script(name: str, tmp_path: Path) -> None:
     # Imports may warn too, which a process that has made them already does not see.
