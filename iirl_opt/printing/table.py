@@ -274,7 +274,7 @@ def _lines(table: FactTable) -> Iterator[str]:
     columns = []
     room = WIDTH
     for name in table.columns:
-        cells = [cut(text, 48) for text in (name, *(written(row[name]) for row in rows))]
+        cells = [cut(text, 64) for text in (name, *(written(row[name]) for row in rows))]
         width = max(map(len, cells))
         room -= width + 2
         if room < -2:

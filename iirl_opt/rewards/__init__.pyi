@@ -7,6 +7,13 @@ from .centre import (
     Centre as Centre,
     analytic_centre as analytic_centre,
 )
+from .distances import (
+    canonical_reward as canonical_reward,
+    dard_distance as dard_distance,
+    epic_distance as epic_distance,
+    reward_distances as reward_distances,
+    starc_distance as starc_distance,
+)
 from .domains import (
     RewardBox as RewardBox,
     RewardSimplex as RewardSimplex,
@@ -67,10 +74,15 @@ __all__ = [
     "affine_distance",
     "affine_halfspaces",
     "analytic_centre",
+    "canonical_reward",
     "certified",
     "class_inclusion",
+    "dard_distance",
+    "epic_distance",
     "inclusion",
     "regret_bound",
+    "reward_distances",
+    "starc_distance",
     "violation",
     "witness",
     "worst_regret",
