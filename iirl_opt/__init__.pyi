@@ -12,6 +12,7 @@ from . import (
     library as library,
     observation as observation,
     occupancy as occupancy,
+    play as play,
     plot as plot,
     printing as printing,
     rewards as rewards,

@@ -19,7 +19,7 @@ import iirl_opt as iirl
 from iirl_opt import certificate, claims, library
 
 NAMES = """game follower observation certificate solver occupancy rewards commitment verification
-learn bayesian plot formats library testing claims printing"""
+learn bayesian plot formats library testing claims play printing"""
 ROOMS = {"": iirl} | {name: getattr(iirl, name) for name in NAMES.split()}
 
 WEIGHTS = [[[[1, 1], [0, 1]], [[1, 0], [1, 2]]], [[[1, 0], [1, 1]], [[0, 1], [2, 1]]]]
@@ -662,6 +662,19 @@ TESTING = {
     "FactTable.to_csv": on("table", path=lambda: made("folder") / "w.csv"),
     "FactTable.to_latex": on("table", path=lambda: made("folder") / "w.tex"),
     "tabulate": lambda: dict(records=[made("report")], caption="c"),
+    "Doorkeeper": lambda: dict(maze=iirl.play.PrizeMaze(), seed=1, feasible=None, left=["AB"]),
+    "Doorkeeper.tell": lambda: (
+        iirl.play.Doorkeeper(),
+        dict(response=iirl.play.Session().trajectory(), pi1=iirl.play.Session().doors),
+    ),
+    "PrizeMaze.exits": lambda: (iirl.play.PrizeMaze(), dict(pi1=iirl.play.Session().doors)),
+    "PrizeMaze.reach": lambda: (iirl.play.PrizeMaze(), dict(pi1=iirl.play.Session().doors)),
+    "PrizeMaze.reward": lambda: (iirl.play.PrizeMaze(), dict(ranking="AB")),
+    "Session": lambda: dict(learner=iirl.play.Doorkeeper(), walk=()),
+    "Session.move": lambda: (iirl.play.Session(), dict(direction="N")),
+    "walk_for": lambda: dict(
+        session=iirl.play.Session(), reward=iirl.play.PrizeMaze().reward("AB")
+    ),
 }
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.

@@ -128,6 +128,14 @@ ROWS = {
         "iirl_opt.experiments.comparison.compare_runs",
         frozenset(f"compare.{end}" for end in ("json", "jsonl", "csv", "meta.json", "png")),
     ),
+    "play": Row(
+        "maze --prizes CF",
+        ("mase --prizes CF", "maze (the nearest)"),
+        ("maze --prizes CC", "two different letters of ABCDEFGH"),
+        ("--seed -1", "--seed"),
+        "iirl_opt.play.session.Session.stay",
+        frozenset({"result.json", "session.toml"}),
+    ),
 }
 SWEEPS = {"figure": "figure-7.jsonl", "compare": "compare.jsonl"}
 every_command = pytest.mark.parametrize("command", ROWS)

@@ -29,6 +29,7 @@ HEAVY = (
     "narwhals",
     "distributed",
     "pyarrow",
+    "textual",
     "numba",
     "pandas",
     "scipy.optimize",

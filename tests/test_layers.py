@@ -14,7 +14,7 @@ import iirl_opt
 
 ORDER = """_start recheck spelling brief errors versions checks files printing checkpoint exact game
 follower observation certificate solver occupancy rewards commitment verification learn bayesian
-plot formats library testing _hypothesis claims experiments cli __main__"""
+plot formats library testing _hypothesis claims experiments play cli __main__"""
 LAYERS = ORDER.split()
 
 # Where alone a library may be imported.
@@ -34,6 +34,7 @@ HOMES = {
     "narwhals": ("formats", "printing"),
     "distributed": ("experiments",),
     "pyarrow": ("formats", "experiments"),
+    "textual": ("play.terminal",),
 }
 
 

@@ -1,7 +1,7 @@
 """The command ``iirl-opt``: model files in, answers with their evidence out.
 
 A group of commands is a file: `model_files`, `conversion`, `solving`, `proofs`, `learning`,
-`research`. What they share is another: `options`, `printing`, `json_document`, `sweeps`,
+`play`, `research`. What they share is another: `options`, `printing`, `json_document`, `sweeps`,
 `streams`, `exit_codes`. Nothing that takes time to import is imported before a command needs it.
 """
 
@@ -22,6 +22,7 @@ from iirl_opt.cli.conversion import convert
 from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERNAL, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.learning import learn
 from iirl_opt.cli.model_files import export, schema, show
+from iirl_opt.cli.play import play
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
@@ -53,6 +54,7 @@ COMMANDS = (
     claims,
     figure,
     compare,
+    play,
 )
 
 

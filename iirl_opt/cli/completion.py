@@ -12,17 +12,21 @@ from pathlib import Path
 
 __all__ = [
     "FIGURES",
+    "MAZES",
     "SCALES",
     "complete_certificate",
     "complete_claims",
     "complete_figure",
     "complete_learner",
     "complete_learners",
+    "complete_maze",
     "complete_model",
+    "complete_prizes",
     "complete_scale",
 ]
 
 # Those of `iirl_opt.experiments.figure`, which takes longer to import than a shell may wait.
+MAZES = ("maze",)
 FIGURES, SCALES = ("1", "3", "4", "6", "7", "proposition-1"), ("small", "paper")
 
 Completion = Callable[[str], list[str]]
@@ -91,6 +95,20 @@ def complete_figure(incomplete: str) -> Iterable[str]:
 def complete_scale(incomplete: str) -> Iterable[str]:
     """Yield the scales of all figures."""
     return SCALES
+
+
+@_quiet
+def complete_maze(incomplete: str) -> Iterable[str]:
+    """Yield the mazes to play in."""
+    return MAZES
+
+
+@_quiet
+def complete_prizes(incomplete: str) -> Iterable[str]:
+    """Yield the pairs of prizes, the first prize first."""
+    from iirl_opt.play.maze import PrizeMaze
+
+    return map("".join, PrizeMaze().rankings)
 
 
 def _paths(incomplete: str, suffixes: tuple[str, ...]) -> Iterable[str]:

@@ -119,7 +119,7 @@ def make_model(
         default whether the observations admit the reward, else what the best commitment is.
     observations : of `observe`, or pairs of a commitment and a response, which are written exactly
         where they are Fractions; an `Observation` holds floats.
-    trajectories : of `record_trajectory`, in the family bayesian.
+    trajectories : of `record_trajectory`, in the families bayesian and feasible_rewards.
     follower : how the follower answers; a mapping states what only a file can,
         ``{"model": "boltzmann", "beta": "unknown"}``. By default it answers optimally.
     follower_reward, rows, prior : as a file's tables of these names; see ``models/README.md``.

@@ -131,11 +131,12 @@ class ModelProblem(Tabular):
         return array
 
     def feasible_rewards(self) -> FeasibleRewards:
-        """Return the rewards that explain all observations of the file."""
+        """Return the rewards that explain all observations and trajectories of the file."""
         from iirl_opt.rewards import FeasibleRewards
 
         feasible = FeasibleRewards(self.game)
-        for seen in self.observations:
+        told: tuple[Observation | Trajectory, ...] = (*self.observations, *self.trajectories)
+        for seen in told:
             feasible = feasible.add(seen)
         return feasible
 

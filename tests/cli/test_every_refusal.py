@@ -7,7 +7,7 @@ import pytest
 from command_table import ROWS, every_command, everything, in_place_of_the_file, is_refused
 from commands import iirl, whole
 
-READ_A_FILE = [name for name in ROWS if name not in ("schema", "figure")]
+READ_A_FILE = [name for name in ROWS if name not in ("schema", "figure", "play")]
 BAD_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "no such file"),
     "empty": (Path.touch, ""),

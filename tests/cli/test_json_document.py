@@ -32,6 +32,7 @@ CALLS = {
     "figure": (["7"], None, True, 0),
     "compare": ([*COMPARED, "--seed", "3"], "two-rooms.toml", True, 3),
     "show": (["maze-maker"], "maze-maker.toml", True, 0),
+    "play": (["maze", "--prizes", "AB", "--seed", "2"], None, True, 2),
     "convert": (["two-rooms", "rooms.npz"], "two-rooms.toml", True, 0),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from iirl_opt.rewards.domains import RewardDomain
 
 __all__ = ["FeasibleRewardsQuestion"]
+
+
+# What can be asked where an episode was seen step by step.
+OF_TRAJECTORIES = ("maximise", "nearest", "contains")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,8 @@ class CutDomain:
 class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
     """What is known about the reward from the observations."""
 
+    takes: ClassVar[frozenset[str]] = frozenset({"trajectory"})
+
     ask: Literal["maximise", "nearest", "contains", "dimension", "centre", "max_margin"]
     objective: dict[str, Number] = msgspec.field(default_factory=dict)
     target: dict[str, Number] = msgspec.field(default_factory=dict)
@@ -44,6 +50,12 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
     domain: Literal["simplex", "box"] = "simplex"
     bound: float = 1.0
     penalty: float = 0.0
+
+    def check(self, problem: ModelProblem) -> None:
+        """Refuse to ask for what takes the explicit rows that trajectories do not have."""
+        if problem.trajectories and self.ask not in OF_TRAJECTORIES:
+            said = f"is {self.ask!r}, beside [[trajectory]]; allowed {', '.join(OF_TRAJECTORIES)}"
+            raise FileProblem(problem.path, said, key="question.ask")
 
     def program(self, problem: ModelProblem) -> Any:
         """Return the linear program whose objective the file states."""
@@ -68,6 +80,8 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
         feasible = problem.feasible_rewards()
         domain, target = self.cut_domain(problem), problem.vector(self.target, "question.target")
         counts = {"episodes": float(len(feasible.episodes)), "rows": float(feasible.count_rows())}
+        if problem.trajectories:
+            counts["exact"] = float(feasible.exact)
         if self.ask == "contains":
             wrong = feasible.violations(target)
             told = {"contains": float(not wrong), "violations": float(len(wrong))}

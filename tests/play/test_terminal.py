@@ -1,0 +1,239 @@
+"""The game in a terminal: by textual's pilot, and once through a real pseudo-terminal."""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from commands import iirl
+
+from iirl_opt.library import read_model
+from iirl_opt.play import Doorkeeper, Session, walk_for
+
+pytest.importorskip("textual", reason="the extra play is not installed")
+KEYS = (
+    dict(zip("NESW", ("up", "right", "down", "left"), strict=True)),
+    dict(zip("NESW", "klj" + "h", strict=True)),
+    dict(zip("NESW", "wdsa", strict=True)),
+)
+BYTES = dict(zip("NESW", (b"\x1b[A", b"l", b"s", b"\x1b[D"), strict=True))
+
+
+def shown(app):
+    """All that stands on the screen, line by line."""
+    lines = app.screen._compositor.render_strips()
+    return "\n".join(strip.text for strip in lines)
+
+
+def piloted(steps, size=(60, 24), session=None):
+    """Run steps on an app, and return it."""
+    from iirl_opt.play.terminal import PlayApp
+
+    app = PlayApp(session or Session())
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await steps(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+@pytest.mark.parametrize("size", [(60, 22), (200, 60)])
+def test_a_game_is_played_by_keys_and_fits(size):
+    truth = Session().maze.reward("FC")
+
+    async def steps(app, pilot):
+        assert "Choose two letters" in shown(app)
+        while not app.session.over:
+            keys = KEYS[app.session.round % len(KEYS)]
+            for move in walk_for(app.session, truth):
+                await pilot.press(keys[move])
+            walk = app.session.round
+            await pilot.press("enter")
+            await pilot.pause()
+            assert f"walk {walk}: " in shown(app)
+        text = shown(app)
+        assert "Your prizes are F, then C" in text
+        assert "F1" in text
+        assert "Leave" in text
+        for line in ("  25-100% 1st", " walk 3: to C"):
+            assert line in text
+        await pilot.press("k", "u", "enter")
+
+    app = piloted(steps, size)
+    assert app.session.learner.named == ("F", "C")
+    assert app.return_code == 0
+
+
+def test_help_is_shown_whole_and_closed_by_any_key():
+    async def steps(app, pilot):
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = shown(app)
+        assert "Choose two letters in secret" in text
+        assert "q, Ctrl-C" in text
+        await pilot.press("k")
+        await pilot.pause()
+        assert "q, Ctrl-C" not in shown(app)
+        assert app.session.walk == ()  # the key that closes it moves nothing
+
+    piloted(steps, (60, 24))
+
+
+def test_keys_that_lead_nowhere_change_nothing():
+    async def steps(app, pilot):
+        doors = app.session.exits
+        locked = next(d for d in "NESW" if d not in doors)
+        await pilot.press(KEYS[0][locked])
+        await pilot.pause()
+        assert "locked" in shown(app)
+        await pilot.press("z", "5", "tab", "escape", "pageup", "f5")
+        assert app.session.walk == ()
+        await pilot.press(KEYS[0][next(iter(doors))], "u")
+        assert app.session.walk == ()
+
+    app = piloted(steps)
+    assert app.session.round == 1
+
+
+def test_a_contradiction_ends_the_game_and_is_said_by_walk():
+    async def steps(app, pilot):
+        while not app.session.over:
+            await pilot.press("space")
+        await pilot.pause()
+        assert "No two prizes explain walks" in shown(app)
+        await pilot.press("q")
+
+    app = piloted(steps)
+    assert app.session.learner.contradiction
+
+
+def test_without_colour_all_is_still_there(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def look(app, pilot):
+        assert app.no_color
+        assert "Walk 1" in shown(app)
+
+    piloted(look)
+
+
+# The command
+
+
+def test_an_optimal_follower_walks_in_place_of_a_person(tmp_path):
+    done = iirl("play", "maze", "--prizes", "cf", "--out", "kept", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "Your prizes are C, then F" in done.out
+    document = json.loads((tmp_path / "kept" / "result.json").read_text())
+    assert document["prizes"] == ["C", "F"]
+    assert len(document["walks"]) <= 5
+    assert iirl("check", tmp_path / "kept" / "session.toml").code == 0
+
+
+def test_where_there_is_no_terminal_it_is_said():
+    done = iirl("play")
+    assert (done.code, done.out) == (2, "")
+    assert "--prizes" in done.err
+
+
+def test_without_textual_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "textual", None)
+    done = iirl("play")
+    assert (done.code, done.out) == (2, "")
+    assert "pip install 'iirl-opt[play]'" in done.err
+
+
+class Player:
+    """A script behind a pseudo-terminal."""
+
+    def __init__(self, fd):
+        self.fd, self.seen = fd, b""
+
+    def until(self, words):
+        """Read until some words are there, and forget what was before them."""
+        end = time.monotonic() + 120
+        while words not in self.seen and time.monotonic() < end:
+            if select.select([self.fd], [], [], 1.0)[0]:
+                read = b""
+                with suppress(OSError):  # the other end is closed
+                    read = os.read(self.fd, 65536)
+                if not read:
+                    break
+                self.seen += read
+        assert words in self.seen, self.seen[-2000:]
+        self.seen = self.seen[self.seen.index(words) :]
+
+    def press(self, keys):
+        os.write(self.fd, keys)
+
+
+@contextmanager
+def behind_a_terminal(*words):
+    """A player and the process that it plays with, of 80 columns and 24 lines."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    before = termios.tcgetattr(theirs)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "iirl_opt", "play", *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=os.environ | {"TERM": "xterm-256color"},
+    )
+    try:
+        yield Player(ours), process
+        assert termios.tcgetattr(theirs) == before  # the terminal is as it was
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.process
+def test_a_script_plays_through_a_real_terminal_to_the_end(tmp_path):
+    session = Session(Doorkeeper(seed=7))
+    with behind_a_terminal("maze", "--seed", "7", "--out", str(tmp_path)) as (player, process):
+        player.until(b"Leave")
+        while not session.over:
+            for move in walk_for(session, session.maze.reward("HB")):
+                player.press(BYTES[move])
+                session = session.move(move)
+            player.press(b"\r")
+            walk, session = session.round, session.stay()
+            player.until(b"Walk %d:" % walk)
+        player.until(b"Your prizes are H, then B")
+        player.press(b"\r")
+        player.until(b"session.toml")
+        assert process.wait(60) == 0
+    assert session.round - 1 <= 6
+    assert read_model(tmp_path / "session.toml").trajectories == session.learner.history
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("how", ["key", pytest.param("signal", marks=pytest.mark.campaign)])
+def test_who_leaves_gets_the_terminal_back_and_keeps_the_walks(how, tmp_path):
+    with behind_a_terminal("--out", str(tmp_path)) as (player, process):
+        player.until(b"Leave")
+        player.press(b"\r")
+        player.until(b"Walk 1:")
+        if how == "key":
+            player.press(b"\x03")
+        else:
+            process.send_signal(signal.SIGTERM)
+        player.until(b"session.toml")
+        assert process.wait(60) == (130 if how == "key" else 143)
+    assert len(read_model(tmp_path / "session.toml").trajectories) == 1
+    assert json.loads(Path(tmp_path, "result.json").read_text())["complete"] is False
