@@ -1,8 +1,11 @@
 """Draw the pictures of the documentation and the README into docs/images.
 
-Run it from the root of a checkout with the extra ``plot``: ``python docs/draw_pictures.py``.
+Run it from the root of a checkout with the extras ``plot`` and ``play``:
+``python docs/draw_pictures.py``.
 """
 
+import asyncio
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,8 +15,11 @@ import numpy as np
 import iirl_opt as iirl
 from iirl_opt import plot
 from iirl_opt.commitment import CommitmentProblem, MixedCommitment, dominance
+from iirl_opt.files import write_text
 from iirl_opt.game.mazes import maze_maker
 from iirl_opt.learn.active import ActiveIRL
+from iirl_opt.play import Session, walk_for
+from iirl_opt.play.terminal import PlayApp
 
 FOLDER = Path(__file__).parent / "images"
 SAVE = partial(plot.save, dpi=110)
@@ -75,7 +81,24 @@ def commitments() -> Iterator[Path]:
     yield SAVE(plot.plot_dominance(found), FOLDER / "dominance.png")
 
 
+def playing() -> Iterator[Path]:
+    """The terminal of ``iirl-opt play``, at the end of a walk; without a font from elsewhere."""
+    app = PlayApp(played := Session())
+    keys = dict(zip("NESW", ("up", "right", "down", "left"), strict=True))
+
+    async def play() -> str:
+        async with app.run_test(size=(62, 22)) as pilot:
+            await pilot.press("enter", *map(keys.get, walk_for(played.stay(), prizes)))
+            await pilot.pause()
+            return app.export_screenshot(title="iirl-opt play maze")
+
+    prizes = played.maze.reward("FC")
+    drawn = re.sub(r"@font-face \{.*?\}", "", asyncio.run(play()), flags=re.DOTALL)
+    yield write_text(FOLDER / "play.svg", drawn.replace("Fira Code", "monospace"))
+
+
 if __name__ == "__main__":
-    for pictures in (learning(), answered(3, 4, 3), answered(8, 20, 4), commitments()):
+    everything = (learning(), answered(3, 4, 3), answered(8, 20, 4), commitments(), playing())
+    for pictures in everything:
         for path in pictures:
             print("wrote", path)

@@ -87,6 +87,12 @@ class Doorkeeper(Learner):
             allowed = "rewards of the maze's game"
             raise InvalidArgument("feasible", "is of another game", allowed, self.feasible)
 
+    def __repr__(self) -> str:
+        said = (
+            f"{self.episode} episodes, {len(self.rankings)} of {len(self.maze.rankings)} rankings"
+        )
+        return f"Doorkeeper(seed={self.seed}, {said})"
+
     @property
     def known(self) -> FeasibleRewards:
         """The rewards that explain every answer."""

@@ -59,6 +59,10 @@ class Session:
         if self.walk:
             _ = self.states  # which refuses a walk through a locked door
 
+    def __repr__(self) -> str:
+        where = self.maze.game.states[self.cart]
+        return f"Session(walk {self.round}, the cart in {where}, {self.learner!r})"
+
     @property
     def maze(self) -> PrizeMaze:
         """The maze."""
