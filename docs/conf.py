@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gallery import SETTINGS as sphinx_gallery_conf  # noqa: F401
 
 # In the order of the house: what stands first imports nothing of what stands later.
-ORDER = """errors game follower observation certificate solver occupancy rewards commitment
-verification learn bayesian plot formats library testing claims experiments play"""
+ORDER = """errors printing game follower observation certificate solver occupancy rewards
+commitment verification learn bayesian plot formats library testing claims experiments play"""
 
 PAGE = """{title}
 {line}

@@ -113,6 +113,9 @@ from .verification import (
     strict_environment as strict_environment,
     verify_affine as verify_affine,
 )
+from .versions import (
+    show_versions as show_versions,
+)
 
 __all__ = [
     "MDP",
@@ -175,6 +178,7 @@ __all__ = [
     "run_claims",
     "sample_trajectory",
     "save_game",
+    "show_versions",
     "solve",
     "strict_environment",
     "to_networkx",

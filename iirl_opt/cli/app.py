@@ -28,7 +28,7 @@ from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
 from iirl_opt.cli.streams import Process
 from iirl_opt.cli.usage import PROGRAM, USAGE, usage_error
-from iirl_opt.versions import version_of
+from iirl_opt.versions import version_of, versions_in_words
 
 __all__ = ["app", "main", "run"]
 
@@ -169,6 +169,12 @@ def _printable(said: str) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
 
 
+def _say_versions(asked: bool) -> None:
+    if asked:
+        typer.echo(versions_in_words())
+        raise typer.Exit
+
+
 def _say_version(asked: bool) -> None:
     if asked:
         typer.echo(f"iirl-opt {version_of('iirl-opt')}")
@@ -181,6 +187,15 @@ def about(
         bool,
         typer.Option(
             "--version", help="Print the version and leave.", is_eager=True, callback=_say_version
+        ),
+    ] = False,
+    versions_asked: Annotated[
+        bool,
+        typer.Option(
+            "--versions",
+            help="Print what a report of a fault should say: versions, machine, extras.",
+            is_eager=True,
+            callback=_say_versions,
         ),
     ] = False,
 ) -> None:

@@ -132,7 +132,7 @@ def epic_distance(
     (True, True)
     """
     weights = None if coverage is None else _coverage(game, coverage)
-    one, other = (_epic(game, _scaled(game, r, name)[1]) for r, name in _pair(first, second))
+    one, other = (_epic(game, _scaled(game, r, name)[1]) for r, name in _both(first, second))
     return _pearson(one, other, weights)
 
 
@@ -168,7 +168,7 @@ def dard_distance(
     >>> dard_distance(game, r, 3 * r + 1) < 1e-12, dard_distance(game, r, -r) > 1 - 1e-12
     (True, True)
     """
-    one, other = (_dard(game, _scaled(game, r, name)[1]) for r, name in _pair(first, second))
+    one, other = (_dard(game, _scaled(game, r, name)[1]) for r, name in _both(first, second))
     weights = _transitions(game) if coverage is None else _coverage(game, coverage)
     return _pearson(one, other, weights)
 
@@ -207,7 +207,7 @@ def starc_distance(
     >>> starc_distance(game, r, 3 * r + 1) < 1e-12, starc_distance(game, r, -r) > 1 - 1e-12
     (True, True)
     """
-    forms = [_levelled(game, _scaled(game, r, name)[1], policy) for r, name in _pair(first, second)]
+    forms = [_levelled(game, _scaled(game, r, name)[1], policy) for r, name in _both(first, second)]
     x, y = (form / (float(np.linalg.norm(form)) or 1.0) for form in forms)
     return min(1.0, float(np.linalg.norm(x - y)) / 2)
 
@@ -252,7 +252,7 @@ def reward_distances(game: TwoAgentMDP, first: ArrayLike, second: ArrayLike) -> 
     return FactTable(rows, "distances between two rewards")
 
 
-def _pair(first: ArrayLike, second: ArrayLike) -> tuple[tuple[ArrayLike, str], ...]:
+def _both(first: ArrayLike, second: ArrayLike) -> tuple[tuple[ArrayLike, str], ...]:
     return (first, "first"), (second, "second")
 
 

@@ -125,6 +125,7 @@ def test_other_peoples_files_are_learnt(problems: Path, tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert iirl("--version").out.startswith("iirl-opt ")
+    assert "highspy" in iirl("--versions").out
 
 
 @pytest.mark.process
