@@ -40,7 +40,8 @@ SHOWN_ROWS, SHOWN_COLUMNS, LAST = 25, 14, 3
 # Colours are the page's own: lines of a half transparent grey are seen on white and on black.
 STYLE = (
     "<style>table.iirl-opt{border-collapse:collapse;border:none;margin:.4em 0;color:inherit}"
-    "table.iirl-opt caption{caption-side:top;text-align:left;font-weight:600;color:inherit}"
+    "table.iirl-opt caption{caption-side:top;text-align:left;font-weight:600;color:inherit;"
+    "white-space:nowrap}"
     "table.iirl-opt th,table.iirl-opt td{text-align:left;vertical-align:top;max-width:40em;"
     "padding:.15em .8em;border:none;border-bottom:1px solid rgba(128,128,128,.5)}"
     "table.iirl-opt .n{text-align:right}</style>"
