@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iirl_opt.cli.completion import MAZES, complete_maze, complete_prizes
-from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, NO_ANSWER
+from iirl_opt.cli.exit_codes import ANSWERED, INTERNAL, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import Json, Out
 from iirl_opt.cli.printing import Printer
@@ -56,14 +56,17 @@ def play(
     from iirl_opt.play.picture import verdict
 
     sessions = [Session(Doorkeeper(PrizeMaze(), seed))]
+    fine = True
     with printer.kept():
         if wanted is None:
-            _show(sessions)
+            fine = _show(sessions)
         else:
             _walk(sessions, wanted, printer)
     session = sessions[-1]
     count = len(session.learner.rankings)
-    printer.say(verdict(session) if session.over else f"pairs of prizes left: {count}")
+    printer.say(
+        verdict(session) if session.over else f"not at its end; pairs of prizes left: {count}"
+    )
     document = _document(session, seed)
     printer.give(document)
     printer.keep(document)
@@ -71,6 +74,8 @@ def play(
         from iirl_opt.play.record import write_session
 
         printer.say(f"wrote {write_session(session, out / 'session.toml')}")
+    if not fine:
+        return INTERNAL
     if not session.over:
         return INTERRUPTED
     return NO_ANSWER if session.learner.named is None else ANSWERED
@@ -99,8 +104,13 @@ def _check_terminal() -> None:
         raise typer.BadParameter("TERM names no terminal that a maze can be drawn in")
 
 
-def _show(sessions: list[Session]) -> None:
-    """Let a person play, and add the session as it stands at the end."""
+def _show(sessions: list[Session]) -> bool:
+    """Let a person play, and add the session as it stands at the end.
+
+    Returns
+    -------
+    whether textual came to its end, and was not brought down by what it could not read.
+    """
     from iirl_opt.play.terminal import PlayApp
 
     app = PlayApp(sessions[-1])
@@ -108,8 +118,7 @@ def _show(sessions: list[Session]) -> None:
         app.run()
     finally:
         sessions.append(app.session)
-    if not app.session.over:
-        raise KeyboardInterrupt
+    return app.return_code == 0
 
 
 def _walk(sessions: list[Session], wanted: Ranking, printer: Printer) -> None:

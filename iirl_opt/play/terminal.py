@@ -1,9 +1,9 @@
 """The terminal of ``iirl-opt play``: a person walks by keys, and sees what each walk gives away.
 
 Colours are those of the terminal itself, so that dark and light ones can be read; without colour
-(``NO_COLOR``) the picture says the same (`iirl_opt.play.picture`). It fits into 60 columns and 22
-lines. Needs textual (the extra ``play``), and writes to standard error: standard output is left to
-the command.
+(``NO_COLOR``) the picture says the same (`iirl_opt.play.picture`). It fits into 60 columns and 21
+lines, and says so where there are fewer. Needs textual (the extra ``play``), and writes to standard
+error: standard output is left to the command.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.events import Key, Resize
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
@@ -33,6 +35,9 @@ STYLES = {
     "prize": "bold",
     "out": "dim",
 }
+
+# Columns and lines.
+ROOM = (60, 21)
 
 BEGIN = (
     "Choose two letters and keep them to yourself: on your first prize you earn two coins a step, "
@@ -68,8 +73,10 @@ class HelpPage(ModalScreen[None]):
         """Yield the text."""
         yield Static(HELP, id="help", markup=False)
 
-    def on_key(self) -> None:
-        """Close the page."""
+    def on_key(self, event: Key) -> None:
+        """Close the page; the key does nothing else."""
+        event.stop()
+        event.prevent_default()
         self.dismiss()
 
 
@@ -95,6 +102,7 @@ class PlayApp(App[None]):
     #head, #said { height: auto; padding: 0 1; }
     #maze { width: 31; padding: 0 1; }
     #letters { width: 1fr; }
+    #maze, #letters { text-wrap: nowrap; }
     #said { min-height: 3; }
     Horizontal { height: auto; }
     HelpPage { align: center middle; }
@@ -116,6 +124,7 @@ class PlayApp(App[None]):
         super().__init__(ansi_color=True)
         self.session = session
         self._shares = session.learner.shares()
+        self._head = ""
 
     def compose(self) -> ComposeResult:
         """Yield the head, the maze beside the letters, what is said, and the keys."""
@@ -129,6 +138,10 @@ class PlayApp(App[None]):
     def on_mount(self) -> None:
         """Show where it begins."""
         self._show(BEGIN)
+
+    def on_resize(self, event: Resize) -> None:
+        """Say when there is no room for the maze."""
+        self._say_head(event.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Return whether a key does anything: but for Ctrl-C, none does beneath the help."""
@@ -171,12 +184,20 @@ class PlayApp(App[None]):
         """End the game, or leave before its end."""
         self.exit()
 
+    def _say_head(self, size: Size) -> None:
+        """Say above the maze how it stands, or that there is no room for it."""
+        columns, lines = ROOM
+        small = size.width < columns or size.height < lines
+        room = f"This takes {columns} columns and {lines} lines: enlarge the window."
+        self.query_one("#head", Static).update(room if small else self._head)
+
     def _show(self, said: str) -> None:
         learner = self.session.learner
         count = len(learner.rankings)
         now = "The end" if self.session.over else f"Walk {self.session.round}"
         head = f"{now} · {count} of {len(learner.maze.rankings)} pairs of prizes explain your walks"
-        self.query_one("#head", Static).update(head)
+        self._head = head
+        self._say_head(self.size)
         self.query_one("#maze", Static).update(_styled(maze_lines(self.session)))
         letters = [*letter_lines(self.session, self._shares), *record_lines(self.session)]
         self.query_one("#letters", Static).update(_styled(letters))

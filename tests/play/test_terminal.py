@@ -47,12 +47,14 @@ def piloted(steps, size=(60, 24), session=None):
     return app
 
 
-@pytest.mark.parametrize("size", [(60, 22), (200, 60)])
+@pytest.mark.parametrize("size", [(60, 21), (200, 60)])
 def test_a_game_is_played_by_keys_and_fits(size):
     truth = Session().maze.reward("FC")
 
     async def steps(app, pilot):
-        assert "Choose two letters" in shown(app)
+        text = " ".join(shown(app).split())
+        assert all(word in text for word in ("Choose two letters", "and stay there.", "Leave"))
+        assert "enlarge" not in text
         while not app.session.over:
             keys = KEYS[app.session.round % len(KEYS)]
             for move in walk_for(app.session, truth):
@@ -72,6 +74,19 @@ def test_a_game_is_played_by_keys_and_fits(size):
     app = piloted(steps, size)
     assert app.session.learner.named == ("F", "C")
     assert app.return_code == 0
+
+
+@pytest.mark.parametrize("size", [(80, 20), (8, 3)])
+def test_a_window_that_is_too_small_is_said_until_it_is_larger(size):
+    async def steps(app, pilot):
+        assert "This" in shown(app)
+        await pilot.press(KEYS[0][next(iter(app.session.exits))])
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "enlarge" not in shown(app)
+        assert len(app.session.walk) == 1
+
+    piloted(steps, size)
 
 
 def test_help_is_shown_whole_and_closed_by_any_key():
