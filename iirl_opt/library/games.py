@@ -48,6 +48,9 @@ LABELS = {
     "follower_actions": "follower action",
 }
 
+# Of a game that a line of a file makes: what is drawn or laid out before anything is known of it.
+MOST_TRANSITIONS = 2**27
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -177,11 +180,15 @@ def _from_source(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         return GameOfFile(grid.game, grid.reward, grid)
     if isinstance(table.generator, MazeMakerTable):
         m = table.generator
+        # Six pairs of doors and four moves, which lead to five cells at most.
+        _refuse_to_fill_the_memory(path, m.size**2 * 2 ** len(m.prizes or "123") * 120)
         prizes = {} if m.prizes is None else {"prizes": {int(k): v for k, v in m.prizes.items()}}
         maze = maze_maker(m.size, m.start, slip=m.slip, **prizes, **given)
         return GameOfFile(maze.game, maze.reward, maze)
     if isinstance(table.generator, RandomGameTable):
         r = table.generator
+        choices = r.states * r.leader_actions * r.follower_actions
+        _refuse_to_fill_the_memory(path, choices * (r.successors or r.states))
         game, reward = random_game(
             r.states,
             r.leader_actions,
@@ -207,6 +214,13 @@ def _from_source(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
         names = {key: labels_of(getattr(table, key), kind) for key, kind in LABELS.items()}
         return GameOfFile(_written_out(path, table, kernel, gamma, names))
     return GameOfFile(_from_transitions(path, table, gamma))
+
+
+def _refuse_to_fill_the_memory(path: Path, transitions: int) -> None:
+    """Refuse a generator that makes more transitions than a game may have."""
+    if transitions > MOST_TRANSITIONS:
+        what = f"makes up to {transitions} transitions; allowed {MOST_TRANSITIONS}"
+        raise FileProblem(path, what, key="game.generator")
 
 
 def _environment_game(

@@ -151,6 +151,21 @@ def test_two_sources_of_a_game_are_refused(tmp_path: Path) -> None:
         read_model(write(tmp_path, WHOLE + '\n[game.grid]\nrows = ["S1"]\n'))
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        '"random_game", states = 1000000000, leader_actions = 2, follower_actions = 2, seed = 0',
+        '"random_game", states = 2, leader_actions = 99999999, follower_actions = 2, seed = 0',
+        '"random_game", states = 99999, leader_actions = 2, follower_actions = 2, seed = 0',
+        '"maze_maker", size = 1000000',
+    ],
+)
+def test_a_line_of_a_file_does_not_fill_the_memory(tmp_path: Path, asked: str) -> None:
+    head = 'version = 1\ntitle = "t"\nsource = "s"\n[question]\nfamily = "learning"\n'
+    with pytest.raises(FileProblem, match=r"game\.generator: makes up to \d+ transitions"):
+        read_model(write(tmp_path, f"{head}[game]\ngenerator = {{ name = {asked} }}\n"))
+
+
 def test_a_reference_may_not_leave_the_folder(tmp_path: Path) -> None:
     outside = tmp_path / "secret.dpomdp"
     outside.write_text("agents: 2\n")
