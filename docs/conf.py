@@ -64,6 +64,7 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "statements",
 ]
 default_role = "autolink"
 exclude_patterns = ["_build"]

@@ -86,6 +86,39 @@ def test_commands_of_the_documentation(page: str, tmp_path: Path) -> None:
     assert tried > 1
 
 
+def test_the_mathematics_has_each_statement_with_its_status() -> None:
+    from iirl_opt.claims import PAPER
+
+    page = (ROOT / "docs/mathematics.rst").read_text("utf-8")
+    rows = re.split(r"\n   \* - \.\. _statement-", page)[1:]
+    told = {row.split(":")[0]: re.split(r"\n     - ", row) for row in rows}
+    status = {claim.name: claim.status for claim in PAPER}
+    named = [name for cells in told.values() for name in re.findall(r"``([\w-]+)``", cells[2])]
+    assert sorted(named) == sorted(status)  # every claim in one row
+    for label, (_, printed, true, _) in told.items():
+        assert printed in {status[name] for name in re.findall(r"``([\w-]+)``", true)}, label
+
+
+def test_sources_link_to_statements_that_have_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    link = importlib.import_module("statements").link
+    page = (ROOT / "docs/mathematics.rst").read_text("utf-8")
+    names = [
+        *(f"Theorem {n}" for n in (1, 2, 3)),
+        *(f"Lemma {n}" for n in (1, 2, 3)),
+        *(f"Corollary {n}" for n in (1, 2)),
+        "Proposition 1",
+        *(f"Algorithm {n}" for n in (1, 2, 3, 4)),
+    ]
+    for name in names:
+        lines = [f"Say {name}.", "", "**Source** paper,", f"{name}, line 3.", "", f"Not {name}."]
+        link(lines)
+        label = "statement-" + name.lower().replace(" ", "-")
+        assert lines[3] == f":ref:`{name} <{label}>`, line 3."
+        assert (lines[0], lines[5]) == (f"Say {name}.", f"Not {name}.")
+        assert f".. _{label}:\n" in page
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
     outcome = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
