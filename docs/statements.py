@@ -10,7 +10,8 @@ from typing import Any
 __all__ = ["link", "setup"]
 
 NAME = re.compile(
-    r"(?<![`\w-])(Theorem [123]|Lemma [123]|Corollary [12]|Proposition 1|Algorithm [1-4])(?![`\w])"
+    r"(?<![`\w-])(Theorem [123]|Lemmas? [123]|Corollary [12]|Proposition 1|Algorithms? [1-4])"
+    r"(?![`\w])"
 )
 BEGIN = re.compile(r"\s*(?:\*\*Source\*\*|Sources?:)")
 
@@ -25,7 +26,7 @@ def link(lines: list[str]) -> None:
 
 
 def _role(name: re.Match[str]) -> str:
-    label = name[1].lower().replace(" ", "-")
+    label = name[1].lower().replace("s ", " ").replace(" ", "-")
     return f":ref:`{name[1]} <statement-{label}>`"
 
 
