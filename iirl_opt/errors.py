@@ -161,7 +161,7 @@ class SolverProblem(IIRLError):
 
 @dataclass(eq=False, repr=False)
 class Infeasible(SolverProblem):
-    """No point meets the constraints; `solved.farkas` is a ray that proves it, if one was found.
+    """No point meets the constraints; ``solved.farkas`` is a ray that proves it, if one was found.
 
     The message names the rows with the largest multipliers in it. `certificate` is the proof in a
     form that needs no solver, where the program makes one.
@@ -182,7 +182,7 @@ class Unbounded(SolverProblem):
 
 
 class LimitReached(SolverProblem):
-    """A time or iteration limit came first; `solved.value` is not proved to be optimal."""
+    """A time or iteration limit came first; ``solved.value`` is not proved to be optimal."""
 
 
 class SolverFailed(SolverProblem):

@@ -154,7 +154,7 @@ class Chains(Tabular):
         return self.rewards[chain, draw].copy(), float(self.parameters[chain, draw])
 
     def normalised(self, how: Normal) -> Chains:
-        """Return the chains with each draw moved along its ridge, see `normalise`.
+        """Return the chains with each draw moved along its ridge, see ``normalise``.
 
         For another scale of the parameter the log posteriors are those of the draws as drawn.
         """

@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 )
 @dataclass(frozen=True, eq=False)
 class Evidence(Tabular):
-    """All episodes seen so far; immutable, `observe` and `count` return what knows one more.
+    """All episodes seen so far; immutable, `observe` and ``count`` return what knows one more.
 
     Parameters
     ----------

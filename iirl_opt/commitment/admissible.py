@@ -138,7 +138,7 @@ class AdmissibleCommitment(MeasuredPlay):
 
     @cached_property
     def measure(self) -> OccupancyMeasure:
-        """The joint occupancy measure, whose `variable` the program is in."""
+        """The joint occupancy measure, whose ``variable`` the program is in."""
         return OccupancyMeasure(self.game)
 
     @property

@@ -209,14 +209,14 @@ class DeterministicCommitment(MeasuredPlay):
         ------
         Infeasible
             No deterministic commitment respects the rows. Where no joint policy does either, the
-            Farkas ray in `solved.farkas` names the rows that contradict each other.
+            Farkas ray in ``solved.farkas`` names the rows that contradict each other.
         InvalidArgument
             Rows on variables of your own beside a tie rule that is not optimistic; a time limit for
             another solver.
         LimitReached, SolverFailed
             The solver brought no commitment in time, or none that can be used.
         Interrupted
-            Ctrl-C; its `found` is the best commitment so far, if there is one.
+            Ctrl-C; its ``found`` is the best commitment so far, if there is one.
 
         **Cost** one mixed-integer program, or one a round.
         """

@@ -69,7 +69,7 @@ class BranchAndBound:
         Raises
         ------
         InvalidArgument
-            The follower declares no bounds on its answers (see `Relaxation`); the incumbent plays
+            The follower declares no bounds on its answers (see ``Relaxation``); the incumbent plays
             an action that is not allowed.
 
         **Source** the relaxation of `iirl_opt.commitment.relaxation`, proved there. **Cost**

@@ -83,7 +83,7 @@ class Improvement(Tabular):
 
     @property
     def value(self) -> float:
-        """Its value from the start distribution, at least `begun.value`."""
+        """Its value from the start distribution, at least ``begun.value``."""
         return self.best.value
 
     @property

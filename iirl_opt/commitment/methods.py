@@ -79,7 +79,7 @@ def commit(
     LimitReached, SolverFailed
         A program brought nothing that can be used.
     Interrupted
-        Ctrl-C during a mixed-integer program; its `found` is the best commitment so far, or None.
+        Ctrl-C during a mixed-integer program; its ``found`` is the best commitment so far, or None.
 
     **Source** paper, Lemma 2 and appendix C; the searches are ours. **Cost** that of the method:
     arithmetic by default, exponential in S at worst where exact.

@@ -42,7 +42,7 @@ Among = Literal["all", "deterministic", "admissible"]
 
 
 class Guarantee(Enum):
-    """What is known about a commitment, among those that its `among` names."""
+    """What is known about a commitment, among those that its ``among`` names."""
 
     EXACT = "no commitment has a larger value: proved, up to 2⁻⁴⁰ of the scale of its rewards"
     BOUND = "the value is within a stated bound of the best"
@@ -70,8 +70,8 @@ class Commitment(Tabular):
     problem : what it is a commitment in: game, rewards, follower, tie rule, allowed actions.
     method : what found it.
     solved : the solver's record where a program was solved.
-    bound : no commitment `among` those named has a larger value; None where nothing is known. Of a
-        program it may be the solver's word; of a search, our own arithmetic.
+    bound : none ``among`` those named has a larger value; None where nothing is known. Of a program
+        it may be the solver's word; of a search, our own arithmetic.
     gap : by how much another can be better, as known before `value` and `bound` were rounded; None
         where nothing is known.
     among : ``"all"`` commitments, ``"deterministic"`` ones, or ``"admissible"`` ones; in each case
@@ -169,7 +169,7 @@ class Commitment(Tabular):
         reply : the follower's answer and what the leader earns; the problem's by default.
         method : what found it, a word of yours.
         value : what it earns from the start, where that is known better than by `reply`.
-        bound, gap, among : no commitment `among` those named earns more, and by how much at most.
+        bound, gap, among : no commitment ``among`` those named earns more, and by how much at most.
         proved : whether the gap counts as none.
         solved, converged : as the attributes.
 

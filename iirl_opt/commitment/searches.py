@@ -79,7 +79,7 @@ class Search(Tabular):
 
     @property
     def proved(self) -> bool:
-        """Whether no commitment is better: exactly, or as far as a gap counts (`proves`)."""
+        """Whether no commitment is better: exactly, or as far as a gap counts (``proves``)."""
         return self.exact or proves(self.gap, self.scale, self.value)
 
     @checked(n_actions=whole(1))

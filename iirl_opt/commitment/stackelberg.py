@@ -83,7 +83,7 @@ class StackelbergCommitment(MeasuredPlay):
 
     @cached_property
     def measure(self) -> OccupancyMeasure:
-        """The joint occupancy measure: its `variable` is what to constrain."""
+        """The joint occupancy measure: its ``variable`` is what to constrain."""
         return OccupancyMeasure(self.game)
 
     @property

@@ -98,7 +98,7 @@ def commitment_bound(
     Raises
     ------
     InvalidArgument
-        The follower cannot be stated (see `play_of`), its play is not defined for all of its
+        The follower cannot be stated (see ``play_of``), its play is not defined for all of its
         values, or there are more leaves.
 
     **Source** the module `iirl_opt.certificate.boxes`. **Cost** a branch and bound; then some 30 ms

@@ -1,7 +1,7 @@
 """Response models: how the follower answers a commitment (paper, Section 3.1).
 
-A follower is a small frozen object with a method `respond`. All models here are *local*: what they
-play in a state depends on its optimal action values alone.
+A follower is a small frozen object with a method ``respond``. All models here are *local*: what
+they play in a state depends on its optimal action values alone.
 
 * `OptimalFollower`: an optimal response; its tie rule is part of the model;
 * `EpsilonGreedyFollower`: optimal with probability 1 − ε, else uniform;

@@ -76,7 +76,7 @@ class FileKind:
     writer : ``module:function``, empty if nothing writes it.
     takes : which of what may be said of a file the reader takes: see `read_file`.
     options : what the writer takes besides: ``rounded``, consent to rounding.
-    loses : what a file of this kind has no place for, of a list in `LOSSES`.
+    loses : what a file of this kind has no place for, of a list in ``LOSSES``.
     elsewhere : what reads it and what writes it, where that is nothing of `formats`.
     beside : ``module:function`` of a path and the files written, refuses others that are read too.
     binary : whether it is no text.

@@ -1,6 +1,6 @@
-"""Dynamic programs of QuantEcon: `DiscreteDP` in and out.
+"""Dynamic programs of QuantEcon: ``DiscreteDP`` in and out.
 
-A `DiscreteDP` is a problem of one agent, in one of two forms. The *product* form has rewards R
+A ``DiscreteDP`` is a problem of one agent, in one of two forms. The *product* form has rewards R
 (n, m) and a kernel Q (n, m, n) over all actions; a reward of −∞ marks an action that a state lacks,
 whose row in Q means nothing. The form of *pairs* has one row of R (L,) and Q (L, n), often sparse,
 for each state and action that there is.
@@ -52,7 +52,7 @@ def from_quantecon(
     unavailable: Unavailable = "repeat",
     normalise: bool = False,
 ) -> ImportedGame:
-    """Return the game of a `DiscreteDP` of QuantEcon, in either of its forms.
+    """Return the game of a ``DiscreteDP`` of QuantEcon, in either of its forms.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def from_quantecon(
     Raises
     ------
     InvalidArgument
-        It is no `DiscreteDP`.
+        It is no ``DiscreteDP``.
     InvalidGame
         Q has a row that is no distribution, which QuantEcon does not check.
     InvalidReward
@@ -119,7 +119,7 @@ def from_quantecon(
 def to_quantecon(
     problem: ImportedGame | TwoAgentMDP, reward: Any = None, *, form: Form = "product"
 ) -> DiscreteDP:
-    """Return a game with a reward as a `DiscreteDP` of QuantEcon.
+    """Return a game with a reward as a ``DiscreteDP`` of QuantEcon.
 
     Leader and follower choose as one: action ``a·B + b``, so optimal values are those of
     `iirl_opt.game.joint_mdp`. Start and labels have no place there.

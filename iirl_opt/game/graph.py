@@ -1,7 +1,7 @@
 """The game as a graph: networkx in and out.
 
 The graph of a game has a node a state and an edge ``s → s'`` for every pair of actions that leads
-there with positive probability; edges carry `leader`, `follower` and `probability`. It is a
+there with positive probability; edges carry ``leader``, ``follower`` and ``probability``. It is a
 `networkx.MultiDiGraph`, because two pairs of actions that lead to the same state are two edges:
 the pair is the edge's key, and nothing is summed across pairs.
 
@@ -79,7 +79,7 @@ def from_networkx(
     absorbing: bool = False,
     normalise: bool = False,
 ) -> TwoAgentMDP:
-    """Return the game of a graph whose edges carry `leader`, `follower` and `probability`.
+    """Return the game of a graph whose edges carry ``leader``, ``follower`` and ``probability``.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def from_networkx(
         one exactly. Edge keys and further data are not read. Labels that are lists, as JSON makes
         of tuples, are tuples again.
     discount, start : as in `TwoAgentMDP`; by default the graph's attributes of these names, which
-        `to_networkx` writes, or, of the start, those of the nodes. A graph without `start` starts
+        `to_networkx` writes, or, of the start, those of the nodes. A graph without ``start`` starts
         uniformly.
     states : the order of the nodes; by default the graph's own.
     leader_actions, follower_actions : the order of the actions; by default the graph's attributes
@@ -158,14 +158,14 @@ def to_networkx(game: TwoAgentMDP, *, json: bool = False) -> nx.MultiDiGraph[Any
     """Return the graph of a game; `from_networkx` gives the same game back.
 
     Nodes are the states in their order, edges the transitions of positive probability with data
-    `leader`, `follower` and `probability` and key ``(leader, follower)``. The graph's attributes
-    are `discount`, `start` as ``{state: probability}``, `leader_actions` and `follower_actions`.
-    Numbers are Fractions where the game is rational, else floats.
+    ``leader``, ``follower`` and ``probability`` and key ``(leader, follower)``. The graph's
+    attributes are ``discount``, ``start`` as ``{state: probability}``, ``leader_actions`` and
+    ``follower_actions``. Numbers are Fractions where the game is rational, else floats.
 
     Parameters
     ----------
     json : whether JSON shall hold the graph: ``json.dumps(nx.node_link_data(graph))``. Then exact
-        numbers are texts, the start is the nodes' attribute `start`, and an edge's key is the
+        numbers are texts, the start is the nodes' attribute ``start``, and an edge's key is the
         number of its pair, ``a·B + b``.
 
     Raises

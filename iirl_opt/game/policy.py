@@ -120,7 +120,7 @@ def rational_policy(policy: ArrayLike) -> NDArray[Any]:
 
 @checked(n_actions=whole(1))
 def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
-    """Return the policy that plays `actions[s]` in state s.
+    """Return the policy that plays ``actions[s]`` in state s.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
 def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
     """Return the state by state mixture of policies of one shape.
 
-    The mixture plays policy i with probability `weights[i]`, drawn anew at every step (it is
+    The mixture plays policy i with probability ``weights[i]``, drawn anew at every step (it is
     not the mixture of whole runs, whose occupancy differs).
     """
     row = np.atleast_2d(as_floats(weights, "weights"))

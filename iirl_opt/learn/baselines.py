@@ -185,7 +185,7 @@ class FixedEnvironment(Learner):
 
     Parameters
     ----------
-    learner : the learner within, such as `InteractiveIRL(game, choice=MaxMargin())`.
+    learner : the learner within, such as ``InteractiveIRL(game, choice=MaxMargin())``.
 
     **Source** paper, Section 6, "fixed environment".
     """

@@ -141,7 +141,7 @@ class ModelProblem(Tabular):
         return feasible
 
     def rows_on_measure(self, program: Any) -> list[Any]:
-        """Return the file's rows as constraints on the measure of a program with `expected`."""
+        """Return the file's rows as constraints on the measure of a program with ``expected``."""
         out: list[Any] = []
         for i, row in enumerate(self.rows):
             if row.target != "measure":

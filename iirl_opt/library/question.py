@@ -59,7 +59,7 @@ class Question(Table, tag_field="family", tag="question"):
         _refuse_to(problem, "question", "is not one linear program")
 
     def verify(self, problem: ModelProblem) -> ModelAnswer:
-        """Return the answer whose `found` is the report on a hypothesis."""
+        """Return the answer whose ``found`` is the report on a hypothesis."""
         _refuse_to(problem, "question.ask", "does not ask to verify")
 
     def learn(self, problem: ModelProblem, **_: Any) -> Run:

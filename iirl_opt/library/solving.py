@@ -35,7 +35,7 @@ def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
     SolverProblem
         No answer; an infeasible program *is* one (the quantity ``infeasible`` is 1).
     Interrupted
-        Ctrl-C in a program; of a commitment its `found` is the `ModelAnswer` so far, if there is
+        Ctrl-C in a program; of a commitment its ``found`` is the `ModelAnswer` so far, if there is
         one.
 
     **Cost** that of the question: arithmetic, or one program, or a whole run of a learner.
@@ -69,8 +69,8 @@ def learn(
         run that came to its end gives its result again; more episodes than before may be asked for.
         ``"restart"`` drops them; ``"new"`` does so if that run came to its end, and refuses to
         otherwise.
-    given : in place of the file's own numbers, None for those that stand: `episodes`, `seed`, in
-        the family bayesian also `proposals` and `chains`, in the family learning `learner`.
+    given : in place of the file's own numbers, None for those that stand: ``episodes``, ``seed``,
+        in the family bayesian also ``proposals``, ``chains``, in the family learning ``learner``.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def learn(
 
 @checked(problem=PROBLEM)
 def verify(problem: ModelProblem) -> ModelAnswer:
-    """Judge the hypothesis of a file; the answer's `found` is the `VerificationReport`.
+    """Judge the hypothesis of a file; the answer's ``found`` is the `VerificationReport`.
 
     Raises
     ------

@@ -209,7 +209,7 @@ def budget(
     """Return the constraint that an expected quantity of the joint measure is at most `limit`.
 
     It is shared: both agents respect it. Its price is found under `name`. Of several quantities
-    it is a list with a constraint for each, which may stand in `subject_to` as it is: those of a
+    it is a list with a constraint for each, which may stand in ``subject_to`` as it is: those of a
     vector are called ``name[0]``, ``name[1]``, …, those of a mapping by its keys (``name[key]``,
     if a name is given).
 

@@ -16,6 +16,7 @@ from .distances import (
 )
 from .domains import (
     RewardBox as RewardBox,
+    RewardDomain as RewardDomain,
     RewardSimplex as RewardSimplex,
 )
 from .explicit_rows import (
@@ -67,6 +68,7 @@ __all__ = [
     "ObservedRow",
     "RegretBound",
     "RewardBox",
+    "RewardDomain",
     "RewardSimplex",
     "RewardSolution",
     "ViolatedRow",

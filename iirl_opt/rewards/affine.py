@@ -103,7 +103,7 @@ class AffineClass:
     def nearest(
         self, reward: ArrayLike, *, norm: Literal[1, 2] = 1, solver: Solver | str | None = None
     ) -> RewardSolution:
-        """Return the member of the class nearest to a reward (S,); its `value` is the distance.
+        """Return the member of the class nearest to a reward (S,); its ``value`` is the distance.
 
         Parameters
         ----------

@@ -170,7 +170,7 @@ class RewardSet(ABC):
         subject_to: RewardRows | None = None,
         solver: Solver | str | None = None,
     ) -> RewardSolution:
-        """Return the reward of the set nearest to a given one; its `value` is the distance.
+        """Return the reward of the set nearest to a given one; its ``value`` is the distance.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class RewardSet(ABC):
         rng : a generator, or the seed of one.
         joint : look among joint rewards (S, A, B) in place of state rewards.
         spread : a reward is constant when max r − min r is at most this times its largest entry.
-        options : others of the set's own `maximise`, such as the `price` of feasible rewards.
+        options : others of the set's own `maximise`, such as the ``price`` of feasible rewards.
 
         Raises
         ------

@@ -48,8 +48,9 @@ def save_counterexample(
     game, reward : as for `library.make_model`; an MDP will do.
     pi1, pi2 : a commitment and its response are an observation more; a commitment alone is
         evaluated, where no question is given.
-    stated : `question`, `observations`, `follower`, `expect` and all else that `make_model` takes.
-        What the lemma says goes into `expect`: then ``iirl-opt solve`` says that it is not met.
+    stated : ``question``, ``observations``, ``follower``, ``expect`` and all else that `make_model`
+        takes. What the lemma says goes into ``expect``: then ``iirl-opt solve`` says that it is
+        not met.
 
     Raises
     ------

@@ -98,8 +98,8 @@ def observations(
     ----------
     reward : the follower's, (S,) or (S, A, B); by default any of ``rewards(game)``, which the
         observation does not tell.
-    follower : whose answers they are: any with the method `respond`. One that breaks ties at random
-        has every answer that it could give: drawn, whatever its seed.
+    follower : whose answers they are: any with the method ``respond``. One that breaks ties at
+        random has every answer that it could give: drawn, whatever its seed.
     ties : where no follower is given, the tie rules to choose from; ``"all"`` observes the whole
         optimal set.
     deterministic : of the commitment, as in `policies`.

@@ -1,6 +1,6 @@
-"""Problems of one agent in Cassandra's `.pomdp` format, their fully observable part.
+"""Problems of one agent in Cassandra's ``.pomdp`` format, their fully observable part.
 
-The format is that of `.dpomdp` files but for this: ``discount``, ``values``, ``states``,
+The format is that of ``.dpomdp`` files but for this: ``discount``, ``values``, ``states``,
 ``actions`` and ``observations`` come in any order, once each, and ``start`` may be left out, which
 is uniform; lists of names may be broken into lines; there is no colon before a number:
 ``T: action : state : next state probability``. Without ``observations`` there is one. What is
@@ -50,7 +50,7 @@ def read_pomdp(
     agent: Agent = "follower",
     normalise: bool = False,
 ) -> DecPOMDP:
-    """Read the fully observable part of a `.pomdp` file as a game of one agent.
+    """Read the fully observable part of a ``.pomdp`` file as a game of one agent.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _declared_names(statement: FileStatement, kind: str) -> Names:
 
 
 def _with_colon(statement: FileStatement) -> FileStatement:
-    """Return a statement with a colon before its numbers, as `.dpomdp` files have it.
+    """Return a statement with a colon before its numbers, as ``.dpomdp`` files have it.
 
     It takes the place of a blank, so that columns are those of the file.
     """

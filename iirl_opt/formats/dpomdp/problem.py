@@ -1,4 +1,4 @@
-"""The problem of a `.dpomdp` file: its game, and its reward in the least form that carries it."""
+"""The problem of a ``.dpomdp`` file: its game, and its reward in the least form that carries it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RewardForm = Literal["s", "sab", "next state", "sab and next state"]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecPOMDP(ImportedGame):
-    """The fully observable part of a `.dpomdp` or `.pomdp` file: its game, and its one reward.
+    """The fully observable part of a ``.dpomdp`` or ``.pomdp`` file: its game, and its one reward.
 
     States and actions have the file's names, or are indices where it gives only a number.
 
@@ -36,7 +36,7 @@ class DecPOMDP(ImportedGame):
     values : ``"reward"`` or ``"cost"``, as in the file; costs are rewards of the opposite sign
         here, and `file_values` leaves them so.
     reward_form : what the reward of the file depends on.
-    discount : the discount of the file; `game.discount` is the one in use.
+    discount : the discount of the file; ``game.discount`` is the one in use.
     """
 
     path: Path
@@ -71,7 +71,7 @@ class DecPOMDP(ImportedGame):
 
 @checked(path=PATH, normalise=FLAG)
 def read_dpomdp(path: str | Path, discount: Any = None, *, normalise: bool = False) -> DecPOMDP:
-    """Read the fully observable part of a two-agent `.dpomdp` file.
+    """Read the fully observable part of a two-agent ``.dpomdp`` file.
 
     Parameters
     ----------

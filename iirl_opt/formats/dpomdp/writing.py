@@ -1,4 +1,4 @@
-"""Writing `.dpomdp` and `.pomdp` files: exact numbers as decimals, names that the formats take.
+"""Writing ``.dpomdp`` and ``.pomdp`` files: exact numbers as decimals, names that the formats take.
 
 **Probabilities.** The formats have decimals alone, and 1/3 is none. But a row is read over its
 exact sum, which may be off one by 1e-9: so the integer weights of a row are written, times one
@@ -55,7 +55,7 @@ def write_dpomdp(
     reward: str | None = None,
     rounded: bool = False,
 ) -> None:
-    """Write a game and one reward as a `.dpomdp` file, which `read_dpomdp` reads back equal.
+    """Write a game and one reward as a ``.dpomdp`` file, which `read_dpomdp` reads back equal.
 
     Sets of states and available choices have no place in such a file. It is compressed if its
     name ends in ``.gz``.
@@ -104,7 +104,7 @@ def write_pomdp(
     reward: str | None = None,
     rounded: bool = False,
 ) -> None:
-    """Write a game whose leader has one action as a `.pomdp` file of one agent.
+    """Write a game whose leader has one action as a ``.pomdp`` file of one agent.
 
     See `write_dpomdp`, which it is like in all but this: the name of the leader's action is lost.
 

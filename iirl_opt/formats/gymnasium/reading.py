@@ -69,7 +69,7 @@ def from_gymnasium(
     Parameters
     ----------
     env : a FrozenLake, CliffWalking or Taxi, or any other environment with such a table, whose
-        `step` is taken to follow it.
+        ``step`` is taken to follow it.
     discount : 0 ≤ γ < 1; an environment has none of its own.
     agent : who acts in the environment. The other has the one action ``"-"``.
     leader : what the leader sets, while the follower acts: `Doors`, `Setting`, `TableChoice` or

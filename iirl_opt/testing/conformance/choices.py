@@ -57,7 +57,7 @@ def check_reward_choice(
 
     Parameters
     ----------
-    choice : any object with the method `choose` of the protocol `RewardChoice`.
+    choice : any object with the method ``choose`` of the protocol `RewardChoice`.
     explains : whether the reward is one of the set; then it is None where only constants are.
     domain : where its rewards are, if it promises that.
     joint : whether its rewards are of states and actions, (S, A, B).

@@ -44,14 +44,14 @@ def check_reward_domain(
     """Try what a domain of rewards promises on small games; fail with the promise that broke.
 
     Every domain promises: a list of convex constraints on the reward that it is given and nothing
-    else, each with a name of its own (`set_label`), in a list that is the caller's own; the same
+    else, each with a name of its own (``set_label``), in a list that is the caller's own; the same
     set whenever it is asked, whether the reward is a variable, a number or an affine expression; a
     reward that is no constant, since constants say nothing; rewards found in it are in it.
 
     Parameters
     ----------
-    domain : any object with the method `constraints` of the protocol `RewardDomain`.
-    linear : whether its constraints are linear, as `chebyshev_centre` and `sample` need.
+    domain : any object with the method ``constraints`` of the protocol `RewardDomain`.
+    linear : whether its constraints are linear, as ``chebyshev_centre`` and `sample` need.
     bounded : whether no linear objective grows for ever in it.
     every_class : whether every reward that is no constant has a positive affine image λ r + c in
         it, λ > 0, so that nothing is lost by looking there.

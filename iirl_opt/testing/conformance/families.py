@@ -35,9 +35,9 @@ def check_family(
     """Try what a family of followers promises; fail with the promise that broke.
 
     Every family promises: a name and bounds of its parameter; logarithms of distributions, of every
-    state by its own action values; the same follower under (λ r + c, θ/λ) if it `scales` and under
-    (λ r + c, θ) if not; that the order of actions does not matter; that `follower` plays what
-    `log_answer` says; and that it refuses a parameter out of its bounds.
+    state by its own action values; the same follower under (λ r + c, θ/λ) if it ``scales`` and
+    under (λ r + c, θ) if not; that the order of actions does not matter; that `follower` plays what
+    ``log_answer`` says; and that it refuses a parameter out of its bounds.
 
     Parameters
     ----------

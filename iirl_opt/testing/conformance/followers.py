@@ -68,7 +68,7 @@ def check_follower(
 
     Parameters
     ----------
-    follower : any object with the method `respond` of the protocol `Follower`.
+    follower : any object with the method ``respond`` of the protocol `Follower`.
     optimal : whether it promises to play optimal actions alone.
     ties : the rule among several, if it promises one: ``"first"``, ``"last"``, ``"mix"``,
         ``"all"``, or ``"random"`` for one action a state. Then it is optimal.

@@ -59,10 +59,10 @@ def check_learner(
     """Play with a learner as hypothesis pleases; fail with the promise that broke.
 
     Every learner promises: to be frozen, so that it asks the same whenever it is asked, whatever a
-    caller does to the answer, and `tell` returns another learner and leaves it as it is; that the
+    caller does to the answer, and ``tell`` returns another learner and leaves it as it is; that the
     history grows by one, and says what was committed and answered; commitments, plans and
-    estimates of the shapes of the game, a plan that is what it asks unless it is `fixed`; facts by
-    name; to refuse an answer that is none, and lose nothing by it; to go on where answers
+    estimates of the shapes of the game, a plan that is what it asks unless it is ``fixed``; facts
+    by name; to refuse an answer that is none, and lose nothing by it; to go on where answers
     contradict each other, if it takes them; and that its copy by pickle, and another learner that
     is told the same, ask as it does.
 
