@@ -5,13 +5,13 @@ from pathlib import Path
 
 import iirl_opt
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "_ext")]
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "_ext")]
 
-from gallery import SETTINGS as sphinx_gallery_conf  # noqa: F401
+from gallery import SETTINGS as sphinx_gallery_conf  # noqa: E402, F401
+from reference_pages import write_reference  # noqa: E402
 
-from reference_pages import write_reference
-
-write_reference(Path(__file__).parent / "api")
+write_reference(HERE / "api")
 
 project = "iirl_opt"
 author = "The iirl_opt authors"

@@ -6,6 +6,7 @@ room that has it. A field of a record that has no entry of its own leads to the 
 Names of other libraries lead to their pages by a short list: their inventories need a network.
 """
 
+import builtins
 from importlib import import_module
 from pathlib import Path
 
@@ -100,8 +101,9 @@ def missing_reference(
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"]
-    if target in OUTSIDE:
-        link = nodes.reference("", "", internal=False, refuri=OUTSIDE[target])
+    if target in OUTSIDE or hasattr(builtins, target):
+        page = OUTSIDE.get(target, PYTHON + "functions.html")
+        link = nodes.reference("", "", internal=False, refuri=page)
         link += content
         return link
     known = env.domains["py"].objects
@@ -123,7 +125,7 @@ def _private(target: str) -> nodes.literal | None:
     """Return a file of the library, or a name in one that is not public, as code."""
     parts = target.split(".")
     files = [Path(iirl_opt.__path__[0], *parts[1:n]) for n in (len(parts), len(parts) - 1)]
-    here = parts[0] == "iirl_opt" and len(parts) > 2
+    here = parts[0] == "iirl_opt" and len(parts) > 1
     if here and any(f.is_dir() or f.with_suffix(".py").exists() for f in files):
         return nodes.literal("", target)
     return None

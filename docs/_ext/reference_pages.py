@@ -32,6 +32,7 @@ ROOMS = [
     "learn",
     "bayesian",
     "plot",
+    "printing",
     "formats",
     "library",
     "testing",

@@ -16,7 +16,7 @@ import iirl_opt as iirl
 # Arrays
 # ------
 # In a hall a door opens to a stair only while the leader holds it; the stair is slippery unless she
-# puts the light on. Integer rows are weights: `[1, 3]` is a quarter and three quarters, exactly.
+# puts the light on. Integer rows are weights: ``[1, 3]`` is a quarter and three quarters, exactly.
 
 hall, stair, goal = np.eye(3, dtype=int).tolist()
 slippery = [1, 3, 0]

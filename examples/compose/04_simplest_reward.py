@@ -20,7 +20,7 @@ feasible = iirl.FeasibleRewards(game).observe(pi1, answer)
 # %%
 # Few places that pay
 # -------------------
-# `lifted` gives the constraints before they are compared with zero, so that a margin of one's own
+# ``lifted`` gives the constraints before they are compared with zero, so that a margin of one's own
 # can be asked for: every action that was not played has to be worse by at least 0.01. It keeps the
 # constants out, which would otherwise win with nothing at all.
 

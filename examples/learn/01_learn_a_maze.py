@@ -3,9 +3,9 @@ Learn what a partner wants, by asking
 =====================================
 
 For whoever can set a partner's world and watch what it does there. The leader opens doors, the
-follower walks towards prizes that only it knows. A learner is frozen: `ask` says what to play next,
-`tell` returns the learner that knows the answer. So the partner may be a program, a robot or a
-person, and nothing is hidden between two episodes.
+follower walks towards prizes that only it knows. A learner is frozen: ``ask`` says what to play
+next, ``tell`` returns the learner that knows the answer. So the partner may be a program, a robot
+or a person, and nothing is hidden between two episodes.
 """
 
 import iirl_opt as iirl
