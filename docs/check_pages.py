@@ -66,6 +66,8 @@ def read_pages(folder: Path) -> dict[str, Page]:
     return {
         path.relative_to(folder).as_posix(): Page(path.read_text("utf-8"))
         for path in sorted(folder.rglob("*.html"))
+        # The theme's own templates are copied among its files.
+        if path.relative_to(folder).parts[0] != "_static"
     }
 
 
@@ -74,6 +76,8 @@ def target(page: str, link: str) -> tuple[str, str] | None:
     if link.startswith(("http:", "https:", "mailto:", "data:", "javascript:")):
         return None
     path, anchor = urldefrag(unquote(link))
+    # What follows a question mark tells a browser which version it has.
+    path = path.partition("?")[0]
     parts = page.split("/")[:-1] if path else page.split("/")
     for part in path.split("/") if path else ():
         if part == "..":

@@ -59,3 +59,5 @@ html_static_path = ["_static"]
 html_css_files = ["reference.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# The reference is the index of modules.
+html_domain_indices = False

@@ -21,6 +21,7 @@ check_pages = load("check_pages", DOCS / "check_pages.py")
 PAGES = {
     '<a href="other.html#there">x</a>': None,
     '<a href="https://example.org/x#y">x</a>': None,
+    '<a href="other.html?v=1#there">x</a>': None,
     '<a href="gone.html">x</a>': "dead link gone.html",
     '<a href="#gone">x</a>': "no such anchor #gone",
     '<a href="other.html#gone">x</a>': "no such anchor other.html#gone",

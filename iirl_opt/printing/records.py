@@ -17,7 +17,7 @@ __all__ = ["Tabular", "tabulate"]
 class Tabular:
     """What has a table: it is shown in notebooks, and goes out as a frame, as CSV and as LaTeX.
 
-    A record says its own rows by `table`; the fields of a dataclass in one row are the default.
+    A record says its own rows by ``table``; the fields of a dataclass in one row are the default.
     """
 
     __slots__ = ()
@@ -32,15 +32,15 @@ class Tabular:
         return self.table()._repr_html_()
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
-        """Return `table` as a data frame of pandas, polars or pyarrow (`FactTable.to_frame`)."""
+        """Return ``table`` as a data frame of pandas, polars or pyarrow (`FactTable.to_frame`)."""
         return self.table().to_frame(backend)
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return `table` as comma-separated values, written to a file if one is named."""
+        """Return ``table`` as comma-separated values, written to a file if one is named."""
         return self.table().to_csv(path)
 
     def to_latex(self, path: str | Path | None = None) -> str:
-        """Return `table` as a ``tabular`` of LaTeX, written to a file if one is named."""
+        """Return ``table`` as a ``tabular`` of LaTeX, written to a file if one is named."""
         return self.table().to_latex(path)
 
 
@@ -50,7 +50,7 @@ def tabulate(records: Iterable[Any] | Mapping[str, Any], caption: str = "") -> F
 
     Parameters
     ----------
-    records : whatever has a `table`, such as reports, commitments, episodes and results of claims,
+    records : whatever has a ``table``, such as reports, commitments, episodes, results of claims,
         or plain mappings; or all these by name: the names are the first column.
     caption : what the table is of.
 
