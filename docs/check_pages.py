@@ -9,12 +9,10 @@ network to be read. Exit code 1 if there is any.
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
-ROOMS = Path(__file__).parent / "_ext"
-sys.path.insert(0, str(ROOMS))
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 # What a browser loads unasked when it shows a page.
 LOADED = {("script", "src"), ("img", "src"), ("link", "href")}
@@ -99,7 +97,7 @@ def within(pages: dict[str, Page], start: str, clicks: int) -> set[str]:
 
 def faults(folder: Path) -> Iterator[str]:
     """Yield what is wrong with the pages of a folder, a line each."""
-    from reference_pages import ROOMS as rooms
+    from reference_pages import ROOMS, Room
 
     pages = read_pages(folder)
     for name, page in pages.items():
@@ -116,8 +114,8 @@ def faults(folder: Path) -> Iterator[str]:
         yield from (f"{name}: bogus parameter {word}" for word in page.bogus)
         yield from (f"{name}: from the network {u}" for u in page.loads if u.startswith("http"))
     near = within(pages, "index.html", 2)
-    for room in rooms:
-        for public in import_module(f"iirl_opt.{room}").__all__:
+    for room in ROOMS:
+        for public in Room(room).offered:
             path = f"api/iirl_opt.{room}.{public}.html"
             if path not in pages:
                 yield f"{path}: no page for a public name"

@@ -66,7 +66,7 @@ def test_every_public_name_has_one_subject(monkeypatch):
     for name in ROOMS:
         room = Room(name)
         shown = [part for names in room.subjects.values() for part in names]
-        assert sorted(shown) == sorted(room.module.__all__)
+        assert sorted(shown) == sorted(room.offered)
 
 
 def test_source_and_cost_become_notes(monkeypatch):
@@ -81,3 +81,13 @@ def test_source_and_cost_become_notes(monkeypatch):
     assert Docstring.read("One.\n\n**Cost** arithmetic.").sections == {
         "Notes": "**Cost** arithmetic.\n"
     }
+
+
+def test_every_everyday_name_is_in_a_room_of_the_reference(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    from reference_pages import ROOMS, Room
+
+    import iirl_opt
+
+    shown = {name for room in ROOMS for name in Room(room).offered}
+    assert set(iirl_opt.__all__) - shown <= {"__version__", *ROOMS}

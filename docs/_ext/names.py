@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from docutils import nodes
-from reference_pages import ROOMS
+from reference_pages import ROOMS, Room
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -23,7 +23,7 @@ def _public() -> dict[str, str]:
     """Return the full name of each public name that means one thing: everyday names come first."""
     homes: dict[str, list[str]] = {}
     for room in ROOMS:
-        for name in import_module(f"iirl_opt.{room}").__all__:
+        for name in Room(room).offered:
             homes.setdefault(name, []).append(f"iirl_opt.{room}.{name}")
     found = {name: full[0] for name, full in homes.items() if len(full) == 1}
     for name, full in homes.items():

@@ -2,7 +2,7 @@
 
 The *rooms* are the packages of the house; a room's public names are its list ``__all__``, and the
 file that a name comes from is read from its stub. ``subjects.toml`` says under which *subject* of
-the room a file or a name is shown. A name without a subject stops the build, so none is left out.
+the room a file or a name is shown; what it does not know is shown last, so none is left out.
 """
 
 import ast
@@ -17,20 +17,19 @@ from types import ModuleType
 
 import iirl_opt
 
-# In the order of the house: what stands first imports nothing of what stands later.
+# In the order in which one meets them.
 ROOMS = [
-    "errors",
     "game",
     "follower",
     "observation",
-    "certificate",
-    "solver",
-    "occupancy",
     "rewards",
+    "occupancy",
     "commitment",
     "verification",
     "learn",
     "bayesian",
+    "certificate",
+    "solver",
     "plot",
     "printing",
     "formats",
@@ -38,6 +37,9 @@ ROOMS = [
     "testing",
     "claims",
     "experiments",
+    "play",
+    "errors",
+    "versions",
 ]
 
 ROOM_PAGE = """{title}
@@ -65,6 +67,9 @@ NAME_PAGE = """{meta}{title}
 .. auto{kind}:: {name}
 {members}"""
 
+# The subject of names that ``subjects.toml`` does not know.
+MORE = "More"
+
 # A page without parts has nothing to list at its side.
 NO_CONTENTS = ":html_theme.sidebar_secondary.remove: true\n\n"
 
@@ -80,11 +85,18 @@ class Room:
         return import_module(f"iirl_opt.{self.name}")
 
     @cached_property
+    def offered(self) -> list[str]:
+        """The public names: all of a package, the everyday ones of a file that is none."""
+        # A file that is no room of its own has names for the library's own use, too.
+        own = self.name == "versions"
+        return [n for n in self.module.__all__ if not own or n in iirl_opt.__all__]
+
+    @cached_property
     def files(self) -> dict[str, str]:
         """Of each public name the file that it comes from, as the stub says."""
         stub = Path(str(self.module.__file__)).with_suffix(".pyi")
         if not stub.exists():
-            return dict.fromkeys(self.module.__all__, "")
+            return dict.fromkeys(self.offered, "")
         files: dict[str, str] = {}
         for node in ast.parse(stub.read_text("utf-8")).body:
             if isinstance(node, ast.ImportFrom):
@@ -96,16 +108,14 @@ class Room:
         """The public names by subject, in the order of ``subjects.toml``."""
         wanted = tomllib.loads((Path(__file__).parents[1] / "subjects.toml").read_text("utf-8"))
         places = {entry: s for s, entries in wanted[self.name].items() for entry in entries}
-        order = list(places)
-        subjects: dict[str, list[str]] = {subject: [] for subject in wanted[self.name]}
+        order = [*places, ""]
+        subjects: dict[str, list[str]] = {subject: [] for subject in [*wanted[self.name], MORE]}
         ranked = []
-        for name in self.module.__all__:
+        for name in self.offered:
             entry = name if name in places else self.files.get(name, "")
-            if entry not in places:
-                raise LookupError(f"docs/subjects.toml: no subject in [{self.name}] for {name}")
-            ranked.append((order.index(entry), name))
+            ranked.append((order.index(entry if entry in places else ""), name))
         for rank, name in sorted(ranked, key=lambda pair: pair[0]):
-            subjects[places[order[rank]]].append(name)
+            subjects[places.get(order[rank], MORE)].append(name)
         return {subject: names for subject, names in subjects.items() if names}
 
 
@@ -146,7 +156,7 @@ def _without_files(room: Room) -> str:
     folder = Path(str(room.module.__file__)).parent
     files = {path.stem for path in folder.iterdir()} | {path.stem for path in folder.glob("*/*")}
     text = str(inspect.getdoc(room.module))
-    offered = set(room.module.__all__)
+    offered = set(room.offered)
     return re.sub(
         r"(?<!`)`(\w+)`(?!`)",
         lambda found: f"``{found[1]}``" if found[1] in files - offered else found[0],
@@ -214,7 +224,7 @@ def write_reference(folder: Path) -> None:
     pages = {"rooms.txt": _overview(rooms)}
     for room in rooms:
         pages[f"{room.name}.rst"] = _room_page(room)
-        for name in room.module.__all__:
+        for name in room.offered:
             pages[f"{room.module.__name__}.{name}.rst"] = _name_page(room, name)
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
