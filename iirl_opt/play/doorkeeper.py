@@ -23,8 +23,7 @@ Source: ours; the protocol is that of the paper's Section 3.2.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -42,7 +41,7 @@ from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.lifted_rows import WholeResponse
 from iirl_opt.rewards.trajectories import Watched
 
-__all__ = ["Doorkeeper"]
+__all__ = ["Doorkeeper", "left_after", "score_of"]
 
 Array = NDArray[np.float64]
 
@@ -225,19 +224,36 @@ class Doorkeeper(Learner):
         order = zip(self.maze.wards.items(), draws, strict=True)
         told = [seen.pi1 for seen in self.history]
         scores = {
-            (any(np.array_equal(pi1, old) for old in told), *self._left_by(ward), draw): pi1
+            (
+                any(np.array_equal(pi1, old) for old in told),
+                *score_of(self.rankings, ward),
+                draw,
+            ): pi1
             for (ward, pi1), draw in order
         }
         return scores[min(scores)]
 
-    def _left_by(self, ward: Ward) -> tuple[int, int]:
-        """Return how many rankings the answers to a ward leave, at most and in sum."""
-        answers = Counter(
-            next((letter for letter in ranking if letter in ward), None)
-            for ranking in self.rankings
-        )
-        idle = answers.pop(None, 0)
-        counts = list(answers.values())
-        left = [n + idle for n in counts] + [idle]
-        weighed = sum(n * m for n, m in zip([*counts, idle], left, strict=True))
-        return max(left), weighed
+
+def left_after(rankings: Iterable[Ranking], ward: Ward) -> dict[str | None, tuple[Ranking, ...]]:
+    """Return the rankings that each answer to a ward leaves, of some.
+
+    An answer is the letter that the follower goes to; None where it stays, having nothing to win. A
+    ranking without a letter in the ward is left by all of them.
+    """
+    answers: dict[str | None, list[Ranking]] = {None: []}
+    for ranking in rankings:
+        to = next((letter for letter in ranking if letter in ward), None)
+        answers.setdefault(to, []).append(ranking)
+    idle = answers.pop(None)
+    return {to: (*some, *idle) for to, some in answers.items()} | {None: tuple(idle)}
+
+
+def score_of(rankings: Iterable[Ranking], ward: Ward) -> tuple[int, int]:
+    """Return how many of some rankings a ward leaves: at most, and summed over all that are true.
+
+    The less the better; `Doorkeeper` asks for a ward of the least score.
+    """
+    left = left_after(rankings, ward)
+    idle = len(left[None])
+    answering = {to: len(some) - idle if to else idle for to, some in left.items()}
+    return max(map(len, left.values())), sum(n * len(left[to]) for to, n in answering.items())

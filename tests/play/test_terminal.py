@@ -47,7 +47,7 @@ def piloted(steps, size=(60, 24), session=None):
     return app
 
 
-@pytest.mark.parametrize("size", [(60, 21), (200, 60)])
+@pytest.mark.parametrize("size", [(60, 21), pytest.param((200, 60), marks=pytest.mark.campaign)])
 def test_a_game_is_played_by_keys_and_fits(size):
     truth = Session().maze.reward("FC")
 
@@ -237,8 +237,9 @@ def test_a_script_plays_through_a_real_terminal_to_the_end(tmp_path):
     assert read_model(tmp_path / "session.toml").trajectories == session.learner.history
 
 
+@pytest.mark.campaign
 @pytest.mark.process
-@pytest.mark.parametrize("how", ["key", pytest.param("signal", marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("how", ["key", "signal"])
 def test_who_leaves_gets_the_terminal_back_and_keeps_the_walks(how, tmp_path):
     with behind_a_terminal("--out", str(tmp_path)) as (player, process):
         player.until(b"Leave")
