@@ -17,7 +17,7 @@ import iirl_opt as iirl
 
 shares = {"Algorithm 1": [], "active": []}
 for seed in range(2):
-    game, truth = iirl.random_game(20, 3, 3, rng=seed)
+    game, truth = iirl.random_game(12, 3, 3, rng=seed)
     best = iirl.commit(game, truth).value
     learners = {
         "Algorithm 1": iirl.InteractiveIRL(game, seed=seed),

@@ -66,8 +66,8 @@ for pi1 in ([[1, 0]] * 3, [[0, 1]] * 3):
 prior, move = iirl.bayesian.exponential_prior(40.0), iirl.bayesian.DirichletProposal(30.0)
 for family in (iirl.bayesian.BoltzmannFamily(), HabitFamily()):
     posterior = iirl.Posterior(evidence, family, parameter_prior=prior)
-    few = {"warmup": 500, "chains": 2, "fast": False}  # so few are not worth compiling for
-    chains = iirl.bayesian.sample(posterior, 2500, move=move, rng=0, **few)
+    few = {"warmup": 300, "chains": 2, "fast": False}  # so few are not worth compiling for
+    chains = iirl.bayesian.sample(posterior, 1500, move=move, rng=0, **few)
     moved = chains.normalised("min")  # all draws have least reward 0: see the ridge, below
     print(f"{type(family).__name__:16} β {moved.mean_parameter:4.1f} of {beta:g}", end=", reward ")
     print(moved.mean_reward.round(2), "of", truth)
