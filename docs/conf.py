@@ -56,7 +56,7 @@ html_theme_options = {
 }
 html_sidebars = {"**": ["sidebar-nav-bs.html"], "index": [], "search": [], "genindex": []}
 html_static_path = ["_static"]
-html_css_files = ["reference.css"]
+html_css_files = ["reference.css", "gallery.css"]
 html_show_sourcelink = False
 html_copy_source = False
 # The reference is the index of modules.
