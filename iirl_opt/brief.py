@@ -67,7 +67,8 @@ def shortly(value: Any, depth: int = 0) -> str:
 
 def mixture(names: Sequence[Any], weights: Any) -> str:
     """Return a distribution over labels in words: ``open N``, or ``open N: 0.5, closed: 0.5``."""
-    played = [(w, str(names[i])) for i, w in enumerate(weights.tolist()) if w > 0]
+    words = [name if isinstance(name, str) else shortly(name) for name in names]
+    played = [(w, words[i]) for i, w in enumerate(weights.tolist()) if w > 0]
     if len(played) == 1:
         return cut(played[0][1])
     played.sort(key=lambda part: -part[0])

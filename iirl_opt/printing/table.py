@@ -36,6 +36,8 @@ Row: TypeAlias = Mapping[str, Any]
 
 # How many rows and columns a notebook shows, how many lines a screen, and how many come last.
 SHOWN_ROWS, SHOWN_COLUMNS, LAST = 25, 14, 3
+# Beyond these bits Python writes no integer out.
+MOST_BITS = 14_000
 
 # Colours are the page's own: lines of a half transparent grey are seen on white and on black.
 STYLE = (
@@ -186,7 +188,10 @@ def plain(value: Any) -> Any:
         return value.name.lower().replace("_", " ")
     if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
         value = value.item()
-    if value is None or isinstance(value, bool | int | float | Fraction | str):
+    if isinstance(value, int | Fraction):
+        digits = max(value.numerator.bit_length(), value.denominator.bit_length())
+        return value if digits <= MOST_BITS else shortly(value)
+    if value is None or isinstance(value, float | str):
         return value
     return shortly(value)
 

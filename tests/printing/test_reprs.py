@@ -160,6 +160,7 @@ def test_no_object_spoils_the_screen():
 def test_a_mixture_names_what_is_played():
     assert mixture(["left", "right"], np.array([0.0, 1.0])) == "right"
     assert mixture(["left", "right"], np.array([0.25, 0.75])) == "right: 0.75, left: 0.25"
+    assert mixture([Rude()], np.array([1.0])) == "<Rude without a repr>"
 
 
 def test_an_error_is_told_by_its_facts():

@@ -95,6 +95,13 @@ def test_csv_comes_back_as_it_was(rows):
         assert x == mine["x"] or (x != x and mine["x"] != mine["x"])
 
 
+def test_numbers_that_python_does_not_write_out_are_told_in_brief():
+    table = FactTable([{"n": 10**5000, "x": Fraction(1, 10**5000), "whole": 10**4000}])
+    assert table.to_csv().splitlines()[1].startswith("2^16609.6,")
+    assert table[0]["whole"] == 10**4000
+    assert table._repr_html_()
+
+
 def test_files_hold_what_is_returned(tmp_path):
     table = tabulate(run())
     for write, name in ((table.to_csv, "run.csv"), (table.to_latex, "run.tex")):
