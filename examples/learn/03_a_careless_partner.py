@@ -18,7 +18,7 @@ HABIT = 0.2
 
 @dataclass(frozen=True)
 class HabitFamily:
-    """Boltzmann with unknown β, and its first action with probability ``HABIT`` in any case."""
+    """Boltzmann with unknown β, and its first action with probability `HABIT` in any case."""
 
     parameter = "beta"
     scales = True  # twice the reward with half of β is the same follower
