@@ -170,10 +170,15 @@ class Checkpoint:
             problem = f"ends {contents[-1]!r} records, and has {len(kinds) - 2}"
             raise FileProblem(self.path, problem, line=len(kinds))
         written = contents[0]
-        for name in {**self._head, **written}:
+        # A digest says least, so it comes last.
+        for name in sorted({**self._head, **written}, key=lambda name: name == "digest"):
             was, now = written.get(name), self._head.get(name)
             if was != now:
                 problem = f"was written with {name} {was!r}, now it is {now!r}; do not resume"
+                if name == "digest":
+                    file = self._head.get("file", "the model file")
+                    changed = f"{file} or the options that read it were changed"
+                    problem = f"is of something else: {changed} since it was written; do not resume"
                 raise FileProblem(self.path, problem, line=1)
 
     def _refuse_to_drop(self, count: int) -> NoReturn:

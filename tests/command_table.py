@@ -115,7 +115,7 @@ ROWS = {
     "figure": Row(
         "7 --resume",
         ("77", "allowed 7 (the nearest), 1, 3"),
-        ("two-rooms.toml", "allowed 1, 3, 4, 6, 7"),
+        ("two-rooms.toml", "proposition-1; iirl-opt compare takes a file"),
         ("--jobs 0", "--jobs"),
         "iirl_opt.experiments.figure.run_figure",
         frozenset(f"figure-7.{end}" for end in ("json", "jsonl", "csv", "meta.json", "png")),

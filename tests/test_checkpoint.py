@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -121,6 +122,23 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(tmp_path: Path) -> No
         with pytest.raises(FileProblem, match=r":1: was written with (seed|jobs) "):
             Checkpoint(path, about, begin="resume")
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("now", "fact"),
+    [
+        ({"file": "b.toml", "digest": "2", "seed": 0}, "was written with file 'a.toml', now"),
+        ({"file": "a.toml", "digest": "2", "seed": 1}, "was written with seed 0, now it is 1"),
+        ({"file": "a.toml", "digest": "2", "seed": 0}, "a.toml or the options that read it"),
+    ],
+)
+def test_that_what_was_read_is_another_is_said_last(
+    now: dict[str, Any], fact: str, tmp_path: Path
+) -> None:
+    with Checkpoint(tmp_path / "w", {"file": "a.toml", "digest": "1", "seed": 0}) as work:
+        work.append(1)
+    with pytest.raises(FileProblem, match=fact):
+        Checkpoint(tmp_path / "w", now, begin="resume")
 
 
 def test_there_is_one_writer(tmp_path: Path) -> None:

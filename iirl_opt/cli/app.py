@@ -18,16 +18,18 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from iirl_opt import errors
+from iirl_opt.cli.completion import COMPLETION, of_a_shell
 from iirl_opt.cli.conversion import convert
 from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERNAL, INTERRUPTED, NO_ANSWER
 from iirl_opt.cli.learning import learn
 from iirl_opt.cli.model_files import export, schema, show
+from iirl_opt.cli.places import without_empty_folders
 from iirl_opt.cli.play import play
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
 from iirl_opt.cli.streams import Process
-from iirl_opt.cli.usage import PROGRAM, USAGE, usage_error
+from iirl_opt.cli.usage import PROGRAM, USAGE, refuse_empty, usage_error
 from iirl_opt.versions import version_of, versions_in_words
 
 __all__ = ["app", "main", "run"]
@@ -70,7 +72,8 @@ def _heard(command: Callable[..., int]) -> Callable[..., _Answer]:
     @wraps(command)
     def heard(**given: Any) -> _Answer:
         try:
-            return _Answer(command(**given))
+            with without_empty_folders():
+                return _Answer(command(**given))
         except KeyboardInterrupt:
             raise typer.Abort from None
 
@@ -107,7 +110,10 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command on its arguments and return the exit code."""
     try:
-        answer = app(arguments, prog_name=PROGRAM, standalone_mode=False)
+        if "" in arguments[1:] or any(word[:2] == "--" and word[-1] == "=" for word in arguments):
+            refuse_empty(arguments, typer.main.get_command(app))
+        with of_a_shell(arguments):
+            answer = app(arguments, prog_name=PROGRAM, standalone_mode=False)
         if answer == INTERRUPTED:  # before a command began, of which typer says nothing
             raise KeyboardInterrupt
     except USAGE as problem:
@@ -129,7 +135,8 @@ def run(arguments: list[str]) -> int:
         typer.echo(f"iirl-opt: {problem}", err=True)
         return NO_ANSWER
     except (errors.IIRLError, OSError) as problem:
-        typer.echo(f"iirl-opt: {_in_a_line(problem)}", err=True)
+        doing = f"{arguments[0]}: " if arguments[0] in COMPLETION else ""
+        typer.echo(f"iirl-opt: {doing}{_in_a_line(problem)}", err=True)
         return BAD_INPUT
     except MemoryError:
         typer.echo("iirl-opt: there is not enough memory for this", err=True)
@@ -141,7 +148,9 @@ def run(arguments: list[str]) -> int:
         traceback.print_exc()
         typer.echo("iirl-opt: this is a fault of iirl-opt, please report it", err=True)
         return INTERNAL
-    return answer.code if isinstance(answer, _Answer) else int(answer or ANSWERED)
+    if isinstance(answer, _Answer):
+        return answer.code
+    return BAD_INPUT if answer else ANSWERED  # typer's own 1 is of a shell that it does not know
 
 
 def _is_of_an_interrupt(problem: BaseException | None) -> bool:

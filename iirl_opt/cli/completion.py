@@ -6,11 +6,14 @@ or read for it, and whatever goes wrong there is nothing to complete: no shell s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 
 __all__ = [
+    "COMPLETION",
     "FIGURES",
     "MAZES",
     "SCALES",
@@ -23,7 +26,14 @@ __all__ = [
     "complete_model",
     "complete_prizes",
     "complete_scale",
+    "of_a_shell",
 ]
+
+# The options that make a shell complete; behind them a shell may be named.
+COMPLETION = ("--install-completion", "--show-completion")
+
+# Set, typer takes the shell that is named; else the one that it finds itself in.
+NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 # Those of `iirl_opt.experiments.figure`, which takes longer to import than a shell may wait.
 MAZES = ("maze",)
@@ -43,6 +53,19 @@ def _quiet(names: Callable[[str], Iterable[str]]) -> Completion:
             return []
 
     return complete
+
+
+@contextmanager
+def of_a_shell(arguments: Sequence[str]) -> Iterator[None]:
+    """Let the options of `COMPLETION` mean the shell that is named behind them, if one is."""
+    before = os.environ.get(NAMED)
+    if arguments[:1] and arguments[0] in COMPLETION and arguments[1:]:
+        os.environ[NAMED] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(NAMED, None)
 
 
 @_quiet

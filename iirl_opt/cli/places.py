@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import typer
 
-__all__ = ["check_file", "made"]
+__all__ = ["check_file", "made", "without_empty_folders"]
+
+# Folders that the command has made, inner ones first.
+_made: list[Path] = []
 
 
 def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> Path:
@@ -26,6 +30,7 @@ def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> Path:
         It cannot be made, nothing can be written there, or one of the names is taken.
     """
     try:
+        _made[:0] = [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         _try(folder)
     except (OSError, ValueError) as problem:
@@ -33,6 +38,17 @@ def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> Path:
     for name in leaves:
         _check_free(folder / name, said)
     return folder
+
+
+@contextmanager
+def without_empty_folders() -> Iterator[None]:
+    """Take away what was made within the block and stayed empty, as when a command is refused."""
+    try:
+        yield
+    finally:
+        while _made:
+            with suppress(OSError):
+                _made.pop(0).rmdir()
 
 
 def check_file(path: Path, said: str, source: Path | None = None) -> None:

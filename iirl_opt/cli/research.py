@@ -31,6 +31,7 @@ from iirl_opt.cli.options import (
 )
 from iirl_opt.cli.printing import Printer
 from iirl_opt.cli.sweeps import SweepRun, files_of
+from iirl_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from iirl_opt.claims.claim import Claim
@@ -150,8 +151,14 @@ def figure(
 ) -> int:
     """Compute a figure of the paper again, or try its Proposition 1, and check what it says."""
     from iirl_opt.experiments.figure import find_figure, run_figure
+    from iirl_opt.library.shipped import shipped_by_name
 
-    wanted = find_figure(number)
+    try:
+        wanted = find_figure(number)
+    except InvalidArgument as problem:
+        if Path(number).suffix or number in shipped_by_name():
+            problem.allowed += "; iirl-opt compare takes a file"
+        raise
     name = f"figure-{wanted.number}"
     printer = Printer(as_json, out, files_of(name))
     sweep = SweepRun(printer, name, name, len(wanted.cells(scale, seed)))

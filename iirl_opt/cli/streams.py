@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -25,6 +26,9 @@ from iirl_opt._start import leave
 from iirl_opt.cli.exit_codes import BAD_INPUT, CLOSED, INTERRUPTED, TERMINATED
 
 __all__ = ["Process"]
+
+# Of a terminal, in columns: help takes memory for each of them.
+NARROWEST, WIDEST = 20, 500
 
 # Signals that ask a process to end, where the system knows them.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -49,6 +53,7 @@ class Process:
     def prepared(self) -> Iterator[None]:
         """Make streams and signals ready; they are as they were when the block ends."""
         _occupy()
+        _fit_width()
         streams, hook = (sys.stdout, sys.stderr), sys.unraisablehook
         handlers: dict[signal.Signals, Any] = {}
         sys.unraisablehook = partial(self._raise_again, hook)
@@ -104,6 +109,10 @@ class Process:
             return io.StringIO()
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace", line_buffering=True)
+            try:
+                "é".encode(stream.encoding, "replace")
+            except (LookupError, UnicodeError):  # a code page that replaces nothing, such as IDNA
+                stream.reconfigure(encoding="ascii", errors="replace")
         return _Guarded(stream, self if stream is sys.stdout else None)
 
 
@@ -158,6 +167,14 @@ def _signal_main_thread(which: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, which)
     else:
         interrupt_main(signal.Signals(which))
+
+
+def _fit_width() -> None:
+    """Have those who ask how wide the terminal is hear a width that a line can have."""
+    said, wide = os.environ.get("COLUMNS"), shutil.get_terminal_size().columns
+    fit = min(max(wide, NARROWEST), WIDEST)
+    if said is not None or fit != wide:
+        os.environ["COLUMNS"] = str(fit)
 
 
 def _occupy() -> None:

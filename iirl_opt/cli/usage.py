@@ -13,7 +13,7 @@ import typer
 
 from iirl_opt.spelling import nearest
 
-__all__ = ["PROGRAM", "USAGE", "usage_error"]
+__all__ = ["PROGRAM", "USAGE", "refuse_empty", "usage_error"]
 
 PROGRAM = "iirl-opt"
 
@@ -50,6 +50,24 @@ def usage_error(problem: Any, arguments: Sequence[str], root: Any) -> str:
     return f"{': '.join(called.path)}: {said}{stop} Try '{' '.join(called.path)} --help'"
 
 
+def refuse_empty(arguments: Sequence[str], root: Any) -> None:
+    """Refuse a value without a sign, which would be taken for the folder to work in.
+
+    Raises
+    ------
+    BadParameter
+        One of the values is empty: says of which option, or which word of the command.
+    """
+    own = _Called.by(arguments, root).own
+    for before, word in zip(["", *own], own, strict=False):
+        name, equals, value = word.partition("=")
+        if name[:2] == "--" and equals and not value:
+            raise typer.BadParameter(f"{name} is ''; allowed a text that is not empty")
+        if not word:
+            what = f"what stands behind {before}" if before else "its first argument"
+            raise typer.BadParameter(f"{what} is ''; allowed a text that is not empty")
+
+
 class _Called(NamedTuple):
     """Which command was called: its path, its own words, and the name that was given for it."""
 
@@ -69,7 +87,8 @@ class _Called(NamedTuple):
         strange = any(word not in known for word in own)  # which typer says first
         if name in root.commands and not strange:
             return cls(root.commands[name], [PROGRAM, str(name)], arguments[place + 1 :], name)
-        return cls(root, [PROGRAM], own, None if strange else name)
+        # Some options of the root have a value after all: what stands there is no command then.
+        return cls(root, [PROGRAM], arguments[: place + 1], None if strange else name)
 
 
 def _refused(parameter: Any, message: str, own: Sequence[str]) -> str:
@@ -112,4 +131,5 @@ def _shown(word: str) -> str:
 
 def _small(said: str) -> str:
     """Return what typer says, as it goes on within a line of ours."""
+    said = said.removeprefix("Value error, ")
     return said[:1].lower() + said[1:].rstrip(".")

@@ -8,6 +8,7 @@ version as here, with the same packages and the same Python; files they do not n
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -32,6 +33,9 @@ PATIENCE = 60.0
 # Seconds for a scheduler to answer, and for the first worker to be there.
 ANSWER = 4
 
+ADDRESS = re.compile(
+    r"(?:(?:tcp|tls|ucxx?|wss?)://)?(?:\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):0*[1-9]\d{0,4}/?"
+)
 ALLOWED = "the address of a running Dask scheduler, such as tcp://127.0.0.1:8786"
 
 
@@ -74,15 +78,12 @@ def dask_executor(
 
 def _client_of(address: str) -> Client:
     """Return a client of a scheduler that answers, to be closed as a block."""
+    # A client that is made of what is no address would never be closed; and `distributed`, which
+    # knows it too, takes seconds to import.
+    if not isinstance(address, str) or not ADDRESS.fullmatch(address):
+        raise InvalidArgument("scheduler", f"is {address!r}", ALLOWED, address)
     from distributed import Client
-    from distributed.comm.addressing import get_address_host_port
 
-    try:
-        # A client that is made of what is no address would never be closed.
-        if not get_address_host_port(address)[1]:
-            raise ValueError
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidArgument("scheduler", f"is {address!r}", ALLOWED, address) from None
     try:
         return Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as problem:

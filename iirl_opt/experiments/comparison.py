@@ -52,10 +52,12 @@ def compare_cells(
     Raises
     ------
     InvalidArgument
-        There is no such learner.
+        There is no such learner, or one is named twice.
     """
     for name in learners:
         check_learner(name)
+        if list(learners).count(name) > 1:
+            raise InvalidArgument("learners", f"names {name} twice", "each once", learners)
     more = {name: value for name, value in (asked or {}).items() if value}
     more = {"asked": more} if more else {}
     return [

@@ -27,7 +27,7 @@ from concurrent.futures import (
     Future,
     ProcessPoolExecutor,
 )
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -44,6 +44,11 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 ENDED = (
     "worker processes ended, twice: a signal, want of memory, or a script that calls this outside "
     '`if __name__ == "__main__"`'
+)
+
+# Signals by which a command may be stopped, where the system knows them.
+STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
 # Seconds without an answer after which an executor is asked whether anybody computes.
@@ -150,7 +155,12 @@ def _through_processes(
     # As many as there are workers, so that those that are lost are those that ran.
     workers = min(jobs, len(left))
     with _pool(workers, packed) as pool:
-        yield from _through(lambda item: pool.submit(_call_received, item), left, workers)
+
+        def submit(item: Item) -> Future[Any]:
+            with _undisturbed():  # the pool starts its processes here
+                return pool.submit(_call_received, item)
+
+        yield from _through(submit, left, workers)
 
 
 def _through_other(
@@ -286,6 +296,31 @@ def _pool(jobs: int, packed: bytes) -> Iterator[ProcessPoolExecutor]:
             raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let a process be started whole: a signal that stops this one comes when that is done.
+
+    One that is started half, without what it is to read, would say so in a traceback. SIGINT is
+    blocked meanwhile, and what is blocked stays so in the processes that are started.
+    """
+    held: list[int] = []
+    with ExitStack() as after:
+        if threading.current_thread() is threading.main_thread():
+            for which in STOPPING:
+                if callable(handler := signal.getsignal(which)):
+                    after.callback(signal.signal, which, handler)
+                    signal.signal(which, lambda which, _frame: held.append(which))
+        if hasattr(signal, "pthread_sigmask"):
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            after.callback(signal.pthread_sigmask, signal.SIG_SETMASK, blocked)
+        try:
+            yield
+        finally:
+            after.close()
+            if held:
+                signal.raise_signal(held[0])
 
 
 def _receive(packed: bytes) -> None:

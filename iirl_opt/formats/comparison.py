@@ -199,7 +199,7 @@ def write_compared(
     if not path.parent.is_dir():
         raise FileProblem(path, "is in no folder that there is")
     _check_place(path, replace, source)
-    with TemporaryDirectory(prefix=".part-", dir=path.parent) as folder:
+    with _folder_beside(path) as folder:
         part = Path(folder, path.name)
         try:
             write(part)
@@ -224,6 +224,14 @@ def write_compared(
         for file, place in moves:
             file.replace(place)
     return found, [path.with_name(file.name) for file, _ in moves]
+
+
+def _folder_beside(path: Path) -> TemporaryDirectory[str]:
+    """Return a new folder next to a path; if there can be none, that is said of the path."""
+    try:
+        return TemporaryDirectory(prefix=".part-", dir=path.parent)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from None
 
 
 def _check_place(place: Path, replace: bool, source: Path | None) -> None:

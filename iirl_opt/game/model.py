@@ -38,7 +38,7 @@ from iirl_opt.game.labels import Labels
 from iirl_opt.game.policy import rational_policy
 from iirl_opt.printing.table import FactTable, html_of
 
-__all__ = ["FiniteModel"]
+__all__ = ["FiniteModel", "check_discount"]
 
 Array = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class FiniteModel:
         kernel = fill_missing(kernel, shape, labels[1:], list(fallback.values()))
         tolerance = ROUNDED_SUMS if FLAG("normalise", normalise) else SUM_TOLERANCE
         matrix, exact = read_kernel(kernel, (*shape, shape[0]), place, tolerance)
-        number = _check_discount(discount)
+        number = check_discount(discount)
         self.__setstate__(
             {
                 "matrix": matrix,
@@ -132,7 +132,7 @@ class FiniteModel:
 
     def discounted(self, discount: Any) -> Self:
         """Return the same model with another discount, 0 ≤ γ < 1."""
-        number = _check_discount(discount)
+        number = check_discount(discount)
         return self._with({"discount": float(number), "exact_discount": number})
 
     def _with(self, changed: dict[str, Any]) -> Self:
@@ -327,7 +327,14 @@ def _read_start(
     return {"start": floats, "exact_start": exact}
 
 
-def _check_discount(discount: Any) -> Fraction:
+def check_discount(discount: Any) -> Fraction:
+    """Return a discount as the fraction that it is.
+
+    Raises
+    ------
+    InvalidGame
+        It is no number, or not 0 ≤ γ < 1.
+    """
     try:
         number = as_fraction(discount)
     except UNREADABLE:

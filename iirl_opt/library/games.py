@@ -146,7 +146,9 @@ def read_game(path: Path, table: GameTable, asked: Reading) -> GameOfFile:
     try:
         return _from_source(path, table, asked)
     except (InvalidValue, UnknownLabel) as problem:
-        raise FileProblem(path, str(problem), key=f"game.{source}") from problem
+        at = getattr(problem, "place", None) == "discount"
+        key = "discount" if at else source
+        raise FileProblem(path, str(problem), key=f"game.{key}") from problem
 
 
 def _as_text(value: bool | int | float | str) -> str:

@@ -12,6 +12,7 @@ from iirl_opt.errors import FileProblem
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.formats.kinds import kind_of
 from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.game.model import check_discount
 from iirl_opt.library.document import Document, document_schema, read_document
 from iirl_opt.library.entries import read_policy, read_reward
 from iirl_opt.library.families import catalogue
@@ -66,6 +67,8 @@ def read_model(
     ------
     FileProblem
         Names the file and the key or line.
+    InvalidGame
+        The discount that is given is none.
 
     Examples
     --------
@@ -75,6 +78,8 @@ def read_model(
     """
     path = find_model(name)
     refuse_misplaced(path, MODEL)
+    if discount is not None:  # the file is not to blame for it
+        check_discount(discount)
     values = {each: str(value) for each, value in (constants or {}).items()}
     leads = () if leader is None else tuple(leader)
     asked = Reading(discount, values, reward, normalise, leads, absorbing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from errno import ELOOP
 from itertools import islice
 from pathlib import Path
 
@@ -68,11 +69,15 @@ def find_model(name: str | Path) -> Path:
 
 def nearest_file(path: Path, *, models: bool = False) -> str:
     """Say which file, or shipped model, has the name nearest to one that is not there."""
+    if path.is_symlink():
+        return f"; it is a link to {_end_of(path)}"
     there: dict[str, str] = {}  # what to write, by the name that is compared
     folder = path.parent
     if not folder.is_dir():
         up = next(above for above in folder.parents if above.is_dir())
         lost = folder.relative_to(up).parts[0]
+        if (up / lost).is_symlink() and not (up / lost).exists():
+            return f": {up / lost} is a link to {_end_of(up / lost)}"
         inside = nearest(lost, (entry for entry in _entries(up) if (up / entry).is_dir()))
         hint = "" if inside is None else f"; the nearest is {up / inside}"
         return f": there is no folder {up / lost}{hint}"
@@ -85,6 +90,16 @@ def nearest_file(path: Path, *, models: bool = False) -> str:
         near = nearest(path.name, stems := {Path(name).stem: there[name] for name in there})
         there |= stems
     return "" if near is None else f"; the nearest is {there[near]}"
+
+
+def _end_of(link: Path) -> str:
+    """Say where a link leads that leads to no file."""
+    try:
+        link.stat()
+    except OSError as problem:
+        if problem.errno == ELOOP:
+            return "itself, in a circle of links"
+    return f"{link.readlink()}, which is not there"
 
 
 def _entries(folder: Path) -> list[str]:

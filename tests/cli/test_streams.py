@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from commands import RUN, child, iirl
+from commands import RUN, child, iirl, whole
+from rich.console import Console
 
 from iirl_opt.cli import app, exit_codes, printing, streams
 from iirl_opt.cli.streams import Process
@@ -111,6 +113,43 @@ def test_a_code_page_without_our_characters_shows_the_others(
         print("value 1")
     assert raw.getvalue().decode(page).splitlines()[1] == "value 1"
     assert "(s)" in raw.getvalue().decode(page)
+
+
+@pytest.mark.parametrize("page", ["idna", "undefined"])
+def test_a_code_page_that_replaces_nothing_is_left(
+    page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(raw, encoding=page))
+    with Process().prepared():
+        print("π ≥ 0. no model " + 99 * "x", file=sys.stderr)
+    assert raw.getvalue().startswith(b"? ? 0. no model xx")
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "99999999", "²", "", "-3", "9" * 5000])
+def test_no_width_is_too_small_or_too_large(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    with Process().prepared():
+        assert 20 <= shutil.get_terminal_size().columns <= 500
+        assert 20 <= Console().width <= 500
+
+
+def test_what_fails_while_completion_is_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/dev/null")
+    done = iirl("--install-completion", "fish")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("iirl-opt: --install-completion: /dev/null")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_the_shell_that_is_named_is_the_one_whose_script_is_shown(
+    shell: str,
+) -> None:
+    done = whole("--show-completion", shell)
+    assert (done.code, done.err) == (0, "")
+    assert {"bash": "COMPREPLY", "zsh": "#compdef", "fish": "complete --command"}.get(
+        shell, "Register-ArgumentCompleter"
+    ) in done.out
 
 
 def test_a_fault_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

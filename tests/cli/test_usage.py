@@ -33,6 +33,10 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
         (["learn", "x", "--episodes", "0"], "learn: --episodes is '0'; allowed "),
         (["show", "x", "--const", "y"], "show: --const is 'y'; allowed NAME=VALUE."),
         (["show", "x", "y"], "show: got unexpected extra argument"),
+        (["solve", ""], "solve: its first argument is ''; allowed a text that is not empty."),
+        (["show", "x", "--out", ""], "show: what stands behind --out is ''; allowed"),
+        (["learn", "x", "--plot=", "--json"], "learn: --plot is ''; allowed"),
+        (["--show-completion", "bsh"], "--show-completion is 'bsh': 'bsh' is not one of 'bash', "),
         (["export", "figure-1"], "export: give --lp or --mps; both need a folder, --out DIR."),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from commands import LONGEST, iirl, start
 from sweep_cells import Shared, end_once, process_of, slow
 
+import iirl_opt.experiments.cluster as cluster_module
 from iirl_opt.errors import InvalidArgument, WorkersLost
 from iirl_opt.experiments import Cell, commitment, dask_executor, run_cells
 
@@ -167,8 +168,14 @@ def test_patience_is_a_number_of_seconds() -> None:
             pass
 
 
-@pytest.mark.parametrize("address", ["bogus", "", "foo://a:1", "tcp://", 3])
-def test_what_is_no_address_is_refused(address: Any) -> None:
+@pytest.mark.parametrize(
+    "address", ["bogus", "", "foo://a:1", "tcp://", 3, "a:0", "a:x", "a b:1", "tcp://[::1:1", None]
+)
+def test_what_is_no_address_is_refused_before_dask_is_imported(
+    address: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "find_spec", lambda _name: True)
+    monkeypatch.setitem(sys.modules, "distributed", None)  # an import of it would raise
     with pytest.raises(InvalidArgument, match=r"scheduler is .*tcp://"), dask_executor(address):
         pass
 

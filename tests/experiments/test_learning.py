@@ -75,11 +75,13 @@ def test_a_file_that_was_changed_is_not_gone_on_with_and_workers_need_none(tmp_p
     file.write_text(shipped)
     assert compare_runs(cells, checkpoint=kept, resume=True) == document
     file.write_text(shipped + "\n# changed\n")
-    with pytest.raises(FileProblem, match="was written with digest"):
+    with pytest.raises(FileProblem, match=r"mine\.toml or the options"):
         compare_runs(cells, checkpoint=kept, resume=True)
 
 
-def test_a_learner_that_is_unknown_is_refused_by_name():
+def test_a_learner_that_is_unknown_or_named_twice_is_refused_by_name():
+    with pytest.raises(InvalidArgument, match="learners names active twice"):
+        compare_cells("two-rooms", ["active", "random", "active"], episodes=1, runs=1, seed=0)
     with pytest.raises(InvalidArgument, match=r"learner is 'best'.*algorithm-1"):
         compare_cells("two-rooms", ["best"], episodes=1, runs=1, seed=0)
     with pytest.raises(InvalidArgument, match=r"active.* twice"):

@@ -243,6 +243,33 @@ def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
         assert sorted(record["cell"]["seed"] for record in work.records) == list(range(6))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals that are blocked")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_worker_starts_leaves_none_half_started(
+    sign: signal.Signals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from multiprocessing import popen_spawn_posix, util
+
+    def interrupted(*given: Any) -> int:
+        worker = util_spawn(*given)
+        os.kill(worker, signal.SIGINT)  # a terminal sends it to all
+        os.kill(os.getpid(), sign)
+        return worker
+
+    util_spawn = util.spawnv_passfds
+    monkeypatch.setattr(popen_spawn_posix.util, "spawnv_passfds", interrupted)
+    before = [signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, sign)]
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_cells(CELLS[:1], draw, jobs=2)
+        assert signal.getsignal(sign) is signal.default_int_handler
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        for which, handler in zip((sign, signal.SIGINT), before[::-1], strict=True):
+            signal.signal(which, handler)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_workers_that_are_killed_again_are_an_error_that_keeps_what_was_done(
     tmp_path: Path, own: bool

@@ -63,6 +63,23 @@ def test_where_nothing_is_near_nothing_is_proposed(given):
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("round", "it is a link to itself, in a circle"),
+        ("round/maze_maker.toml", "round is a link to itself, in a circle"),
+        ("lost", "it is a link to gone.toml, which is not there"),
+        ("./lost/maze_maker.toml", "lost is a link to gone.toml, which is not there"),
+    ],
+)
+def test_a_link_that_leads_to_no_file_says_where_it_leads(given, said):
+    Path("round").symlink_to("round")
+    Path("lost").symlink_to("gone.toml")
+    with pytest.raises(FileProblem) as caught:
+        find_model(given)
+    assert said in str(caught.value)
+
+
 def test_a_name_of_every_shipped_model_is_its_own_file():
     for model in shipped_titles():
         assert find_model(model["name"]) == shipped_by_name()[model["name"]]
