@@ -51,7 +51,7 @@ def play(
     from iirl_opt.play.maze import RANKING
 
     wanted = None if prizes is None else RANKING("prizes", prizes)
-    printer = Printer(as_json, out)
+    printer = Printer(as_json, out, ["result.json", "session.toml"])
     from iirl_opt.play import Doorkeeper, PrizeMaze, Session
     from iirl_opt.play.picture import verdict
 
