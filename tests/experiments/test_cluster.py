@@ -1,15 +1,17 @@
 """A sweep gives the same files on one process, two, and a Dask cluster that loses a worker."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import LONGEST, iirl, start
+from commands import LONGEST, RUN, iirl, start
 from sweep_cells import Shared, end_once, process_of, slow
 
 import iirl_opt.experiments.cluster as cluster_module
@@ -18,7 +20,7 @@ from iirl_opt.experiments import Cell, commitment, dask_executor, run_cells
 
 distributed = pytest.importorskip("distributed", reason="needs iirl-opt[sweep]")
 
-COMPARE = ("small-maze", "--learners", "active", "--runs", 2, "--episodes", 3)
+COMPARE = ("two-rooms", "--learners", "active", "--runs", 2, "--episodes", 2)
 SIZE = {"size": [3, 2, 2]}
 
 
@@ -66,6 +68,42 @@ def test_files_are_the_same_on_one_process_two_and_a_cluster(
             found.append(kept(folder))
         assert {Path(name).suffix for name in found[0]} == {".json", ".csv", ".parquet", ".png"}
         assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.process
+@pytest.mark.oracle
+@pytest.mark.campaign
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_command_and_not_the_cluster(
+    cluster: str, tmp_path: Path, how: signal.Signals, code: int
+) -> None:
+    cells = 12
+    words = ("two-rooms", "--learners", "active", "--runs", cells, "--episodes", 6)
+    folder, other = tmp_path / "signal", tmp_path / "one"
+    checkpoint = folder / "compare.jsonl"
+    command = [*RUN, "compare", *words, "--scheduler", cluster, "--out", folder]
+    with distributed.Client(cluster, set_as_default=False) as client:
+        before = client.run(os.getpid)
+        with start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            try:
+                until = time.monotonic() + LONGEST
+                while not (checkpoint.exists() and '"record"' in checkpoint.read_text()):
+                    assert process.poll() is None
+                    assert time.monotonic() < until
+                    time.sleep(0.02)
+                process.send_signal(how)
+                _, said = process.communicate(timeout=LONGEST)
+            finally:
+                process.kill()
+        assert process.returncode == code, said
+        assert len(said.splitlines()) == 1
+        assert client.run(os.getpid) == before
+    assert list(folder.iterdir()) == [checkpoint]
+    assert 1 <= checkpoint.read_text().count('"record"') < cells
+    resumed = iirl("compare", *words, "--scheduler", cluster, "--resume", "--out", folder)
+    assert (resumed.code, resumed.err) == (0, "")
+    assert iirl("compare", *words, "--jobs", 1, "--out", other).code == 0
+    assert kept(folder) == kept(other)
 
 
 @pytest.mark.process
