@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -248,14 +250,20 @@ def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
 def test_a_signal_while_a_worker_starts_leaves_none_half_started(
     sign: signal.Signals, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from multiprocessing import popen_spawn_posix, util
+    from multiprocessing import popen_spawn_posix, resource_tracker, util
+
+    resource_tracker.ensure_running()  # which is a process that is started first, by the same call
 
     def interrupted(*given: Any) -> int:
         worker = util_spawn(*given)
-        os.kill(worker, signal.SIGINT)  # a terminal sends it to all
+        started.append(worker)
+        if (status := Path(f"/proc/{worker}/status")).exists():  # a terminal sends SIGINT to all
+            [blocked] = re.findall(r"^SigBlk:\s*(\w+)", status.read_text(), re.MULTILINE)
+            assert int(blocked, 16) & 1 << signal.SIGINT - 1
         os.kill(os.getpid(), sign)
         return worker
 
+    started: list[int] = []
     util_spawn = util.spawnv_passfds
     monkeypatch.setattr(popen_spawn_posix.util, "spawnv_passfds", interrupted)
     before = [signal.signal(each, signal.default_int_handler) for each in (signal.SIGINT, sign)]
@@ -267,6 +275,10 @@ def test_a_signal_while_a_worker_starts_leaves_none_half_started(
     finally:
         for which, handler in zip((sign, signal.SIGINT), before[::-1], strict=True):
             signal.signal(which, handler)
+    for worker in started:
+        with suppress(ChildProcessError):  # one that nobody has waited for is half started
+            os.waitpid(worker, 0)
+    assert started
     assert capfd.readouterr().err == ""
 
 
