@@ -145,7 +145,7 @@ class Session:
     def stay(self) -> Session:
         """Return the session whose learner knows this walk, at the start of the next.
 
-        **Cost** arithmetic: that of the learner's `tell`.
+        **Cost** arithmetic: that of the learner's ``tell``.
         """
         return Session(self.learner.tell(self.trajectory()))
 
