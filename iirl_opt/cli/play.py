@@ -15,7 +15,6 @@ from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import Json, Out
 from iirl_opt.cli.printing import Printer
 from iirl_opt.errors import InvalidArgument, MissingExtra
-from iirl_opt.observation import Trajectory
 from iirl_opt.spelling import allowed_names
 
 if TYPE_CHECKING:
@@ -137,6 +136,8 @@ def _walk(sessions: list[Session], wanted: Ranking, printer: Printer) -> None:
 
 def _document(session: Session, seed: int) -> dict[str, Any]:
     """Return the document of a session: its walks, and what the leader made of them."""
+    from iirl_opt.observation import Trajectory
+
     learner, game = session.learner, session.maze.game
     walks = [
         [str(game.follower_actions[b]) for b in seen.follower_actions[:-1]]
