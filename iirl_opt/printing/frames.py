@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
+from iirl_opt.checks import Rule, one_of
 from iirl_opt.errors import InvalidArgument, MissingExtra
 
-__all__ = ["frame_of", "load_narwhals", "of_one_type"]
+__all__ = ["BACKEND", "Backend", "frame_of", "library_for", "load_narwhals", "of_one_type"]
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+# What an argument `backend` may be.
+BACKEND: Rule = one_of(*BACKENDS)
 
 LARGEST = 2**63 - 1
 
@@ -28,19 +34,34 @@ def load_narwhals() -> Any:
     return nw
 
 
-def frame_of(columns: Mapping[str, Any], backend: str) -> Any:
+def library_for(backend: Backend | None) -> Backend:
+    """Return the library of that name or, without one, the first that is installed.
+
+    Raises
+    ------
+    MissingExtra
+        None is installed.
+    InvalidArgument
+        This one is not installed.
+    """
+    installed = [name for name in BACKENDS if find_spec(name) is not None]
+    if not installed:
+        raise MissingExtra(f"a table of {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}", "tables")
+    if backend is not None and backend not in installed:
+        allowed = f"one that is: {', '.join(installed)}"
+        raise InvalidArgument("backend", f"is {backend}, which is not installed", allowed, backend)
+    return backend or installed[0]
+
+
+def frame_of(columns: Mapping[str, Any], backend: Backend) -> Any:
     """Return columns, arrays or lists of one type, as a frame of a library.
 
     Raises
     ------
     MissingExtra
         narwhals is not installed.
-    InvalidArgument
-        The library is not installed.
     """
     nw = load_narwhals()
-    if find_spec(backend) is None:
-        raise InvalidArgument("backend", f"is {backend}, which is not installed", "one that is")
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from iirl_opt.checks import TEXT, checked, each, shown
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.printing.table import Backend, FactTable
+from iirl_opt.printing.frames import Backend
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Tabular", "tabulate"]
 
@@ -31,7 +32,7 @@ class Tabular:
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
 
-    def to_frame(self, backend: Backend = "pandas") -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return ``table`` as a data frame of pandas, polars or pyarrow (`FactTable.to_frame`)."""
         return self.table().to_frame(backend)
 

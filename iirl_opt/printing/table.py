@@ -20,18 +20,17 @@ from enum import Enum
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from iirl_opt.brief import MOST_FIELDS, WIDTH, cut, shortly
-from iirl_opt.checks import MAPPING, PATH, TEXT, checked, each, one_of, optional
+from iirl_opt.checks import MAPPING, PATH, TEXT, checked, each, optional
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import write_text
-from iirl_opt.printing.frames import frame_of, of_one_type
+from iirl_opt.printing.frames import BACKEND, Backend, frame_of, library_for, of_one_type
 from iirl_opt.printing.latex import latex_of
 
-__all__ = ["Backend", "FactTable", "html_of", "plain", "safe"]
+__all__ = ["FactTable", "html_of", "plain", "safe"]
 
-Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 Row: TypeAlias = Mapping[str, Any]
 
 # How many rows and columns a notebook shows, how many lines a screen, and how many come last.
@@ -129,23 +128,28 @@ class FactTable(Sequence[Row]):
             raise InvalidArgument("name", f"is {cut(repr(name))}", f"a column: {known}", name)
         return [row[name] for row in self._rows]
 
-    @checked(backend=one_of("pandas", "polars", "pyarrow"))
-    def to_frame(self, backend: Backend = "pandas") -> Any:
+    @checked(backend=BACKEND)
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return the table as a data frame of a library.
 
         A column of numbers, truth values or texts is of that type, with gaps where a row has none;
         one of several kinds is of texts, and so are Fractions.
 
+        Parameters
+        ----------
+        backend : the library; None: the first that is installed of pandas, polars and pyarrow.
+
         Raises
         ------
         MissingExtra
-            narwhals is not installed.
+            narwhals is not installed, or none of the three.
         InvalidArgument
             The library is not installed.
 
         **Cost** arithmetic.
         """
-        return frame_of({k: of_one_type(self.column(k)) for k in self.columns}, backend)
+        columns = {name: of_one_type(self.column(name)) for name in self.columns}
+        return frame_of(columns, library_for(backend))
 
     @checked(path=optional(PATH))
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -6,6 +6,16 @@ and what else the first example of a test would wait for (`iirl_opt.testing.firs
 
 import lazy_loader
 
+from iirl_opt.errors import MissingExtra
 from iirl_opt.testing import first_example as first_example
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    try:
+        return _found(name)
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").split(".")[0] != "hypothesis":
+            raise
+        raise MissingExtra(f"iirl_opt.testing.{name}", "testing") from None

@@ -11,14 +11,8 @@ import math
 from functools import cache
 
 import numpy as np
+from hypothesis import given, stateful, strategies as st
 from numpy.typing import NDArray
-
-from iirl_opt.errors import MissingExtra
-
-try:
-    from hypothesis import given, stateful, strategies as st
-except ImportError:
-    raise MissingExtra("the strategies of iirl_opt.testing", "testing") from None
 
 __all__ = ["distributions", "exceptions", "given", "st", "stateful", "up_to"]
 

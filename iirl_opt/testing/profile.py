@@ -14,12 +14,7 @@ Against hypothesis's defaults it sets three things, as the suite of this library
 
 from __future__ import annotations
 
-from iirl_opt.errors import MissingExtra
-
-try:
-    from hypothesis import HealthCheck, Phase, settings
-except ImportError:
-    raise MissingExtra("the profile of iirl_opt.testing", "testing") from None
+from hypothesis import HealthCheck, Phase, settings
 
 __all__: list[str] = []
 

@@ -28,6 +28,7 @@ from iirl_opt.formats import (
     write_file,
     write_table,
 )
+from iirl_opt.printing import frames
 from iirl_opt.testing import games
 
 pytestmark = pytest.mark.oracle
@@ -361,9 +362,14 @@ def test_what_is_no_table_of_transitions_is_named(frame, more, error, message):
 def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
     game, _ = iirl.random_game(2, 1, 1, rng=0)
     with monkeypatch.context() as patch:
-        patch.setattr("iirl_opt.printing.frames.find_spec", lambda name: None)
-        with pytest.raises(InvalidArgument, match="backend is polars, which is not installed"):
-            to_frame(game, "polars")
+        patch.setattr(frames, "find_spec", lambda name: "here" if name == "polars" else None)
+        assert type(to_frame(game)).__module__.startswith("polars")
+        with pytest.raises(InvalidArgument, match=r"pandas, which is not.* one that is: polars"):
+            to_frame(game, "pandas")
+        patch.setattr(frames, "find_spec", lambda name: None)
+        for backend in (None, "polars"):
+            with pytest.raises(MissingExtra, match=r"pandas, polars or pyarrow.*\[tables\]"):
+                to_frame(game, backend)
         patch.setattr("iirl_opt.formats.frames.files.find_spec", lambda name: None)
         with pytest.raises(MissingExtra, match=r"polars or pandas.*iirl-opt\[tables\]"):
             write_table(game, tmp_path / "game.csv")

@@ -132,12 +132,20 @@ def test_without_hypothesis_the_strategies_name_the_extra_and_the_assertions_wor
         "sys.modules['hypothesis'] = None\n"
         "from iirl_opt.testing import assert_policy\n"
         "assert_policy([[1.0]], (1, 1))\n"
+        "from iirl_opt import testing\n"
         "from iirl_opt.errors import MissingExtra\n"
-        "try:\n"
-        "    from iirl_opt.testing import games\n"
-        "except MissingExtra as problem:\n"
-        "    print(problem)\n"
+        "for name in testing.__all__:\n"
+        "    try:\n"
+        "        getattr(testing, name)\n"
+        "    except MissingExtra as problem:\n"
+        "        print(problem)\n"
     )
     assert done.code == 0, done.err
-    assert "the strategies of iirl_opt.testing needs an extra" in done.out
-    assert "pip install 'iirl-opt[testing]'" in done.out
+    from iirl_opt import testing
+
+    told = done.out.splitlines()
+    needs = {name for name in testing.__all__ if not name.startswith("assert_")}
+    assert {"games", "check_follower", "save_counterexample"} <= needs
+    assert set(told) == {
+        f"iirl_opt.testing.{name} needs an extra: pip install 'iirl-opt[testing]'" for name in needs
+    }

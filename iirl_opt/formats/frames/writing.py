@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import FLAG, checked, one_of
+from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.choices import IDLE, Integers
 from iirl_opt.formats.imported import ImportedGame
@@ -16,15 +16,14 @@ from iirl_opt.formats.numbers import number_text
 from iirl_opt.game.kernel import LARGEST
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.support import transitions
-from iirl_opt.printing.frames import frame_of
-from iirl_opt.printing.table import Backend
+from iirl_opt.printing.frames import BACKEND, Backend, frame_of, library_for
 
 __all__ = ["frame_columns", "to_frame"]
 
 
-@checked(backend=one_of("pandas", "polars", "pyarrow"), exact=FLAG)
+@checked(backend=BACKEND, exact=FLAG)
 def to_frame(
-    problem: ImportedGame | TwoAgentMDP, backend: Backend = "pandas", *, exact: bool = False
+    problem: ImportedGame | TwoAgentMDP, backend: Backend | None = None, *, exact: bool = False
 ) -> Any:
     """Return a game as a table, of which `from_frame` makes the game again.
 
@@ -35,7 +34,7 @@ def to_frame(
     Parameters
     ----------
     problem : rewards (S,) and (S, A, B) stand in every row of their choices.
-    backend : whose table it is.
+    backend : whose table it is; None: the first that is installed of pandas, polars and pyarrow.
     exact : whether numbers are exact, in text such as "0.25" or "1/3": discount and start, and the
         probabilities if the game is rational. Otherwise they are floats, for arithmetic, and what
         is read back is a game of floats.
@@ -45,7 +44,7 @@ def to_frame(
     InvalidArgument
         The backend is not installed, or cannot hold the labels, as polars no tuples.
     MissingExtra
-        narwhals is not installed.
+        narwhals is not installed, or none of the three.
 
     **Cost** arithmetic, linear in the transitions.
 
@@ -59,6 +58,7 @@ def to_frame(
     2      1         0           1          1.0     1.0       0.9    0.5
     """
     columns = frame_columns(ImportedGame.of(problem), exact)
+    backend = library_for(backend)
     try:
         return frame_of(columns, backend)
     except (TypeError, ValueError) as wrong:

@@ -14,18 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.control import current_build_context
+from hypothesis.errors import Flaky
+from hypothesis.strategies import SearchStrategy
 from numpy.typing import ArrayLike
 
 from iirl_opt.checks import is_a, one_of
-from iirl_opt.errors import IIRLError, MissingExtra
-
-try:
-    from hypothesis import HealthCheck, Phase, settings
-    from hypothesis.control import current_build_context
-    from hypothesis.errors import Flaky
-    from hypothesis.strategies import SearchStrategy
-except ImportError:
-    raise MissingExtra("the suites of iirl_opt.testing", "testing") from None
+from iirl_opt.errors import IIRLError
 
 __all__ = ["REFUSALS", "STRATEGY", "Promises", "agree", "flags", "require", "suite_settings"]
 
