@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from hashlib import sha256
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
@@ -24,6 +26,9 @@ from iirl_opt.files import Journal
 __all__ = ["Beginning", "Checkpoint", "dump"]
 
 FORMAT = 2
+
+# How a first line begins: its digest stands between.
+BEGINS, DIGITS, GOES_ON = b'{"digest": "', 16, b'", "head": {'
 
 Beginning = Literal["new", "resume", "restart"]
 
@@ -57,7 +62,8 @@ class Checkpoint:
     ------
     FileProblem
         Another process writes it; it is unfinished and to be begun anew; it is of something else
-        (names the fact), damaged before its last line (names the line), or too large.
+        (names the fact), damaged before its last line (names the line), no checkpoint, or too
+        large.
     OSError
         It cannot be made or opened.
 
@@ -85,6 +91,8 @@ class Checkpoint:
         self._journal = Journal(path, resume=begin != "restart")
         try:
             kinds, contents = self._read(self._journal.lines)
+            if not _is_cut_off(self._journal.torn, first=not kinds):
+                raise self._no_line(len(kinds) + 1)
             self.complete = kinds[-1:] == ["end"]
             if begin == "new" and kinds and not self.complete:
                 self._refuse_to_drop(len(kinds) - 1)
@@ -114,6 +122,19 @@ class Checkpoint:
             self._begin()
             self._write("end", self._count)
             self.complete = True
+
+    def end_with(self, stack: ExitStack) -> None:
+        """Say that all is done once a stack is closed, if no error closes it."""
+
+        def end(kind: object, *_: object) -> None:
+            if kind is None:
+                self.finish()
+
+        stack.push(end)
+
+    def close(self) -> None:
+        """Let another process write it; one that holds nothing goes, if it came with this."""
+        self._journal.close()
 
     def problem(self, index: int, what: str) -> FileProblem:
         """Return the error that says what is wrong with a record, by its line."""
@@ -154,11 +175,14 @@ class Checkpoint:
             ((kind, content),) = written.items()
             whole = digest == _digest_of(kind, content)
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-            raise FileProblem(self.path, "holds no line of a checkpoint", line=number) from None
+            raise self._no_line(number) from None
         if not whole:
             problem = "was changed since it was written; it cannot be resumed from"
             raise FileProblem(self.path, problem, line=number)
         return kind, content
+
+    def _no_line(self, number: int) -> FileProblem:
+        return FileProblem(self.path, "holds no line of a checkpoint", line=number)
 
     def _check(self, kinds: Sequence[str], contents: Sequence[Any]) -> None:
         """Refuse lines out of order, and a checkpoint of something else by what differs."""
@@ -198,5 +222,27 @@ def _is_old(line: bytes) -> bool:
     return isinstance(head, dict) and head.get("format") == 1 and "digest" not in head
 
 
+def _is_cut_off(torn: bytes, *, first: bool) -> bool:
+    """Return whether what has no line end may go: it is no more than the beginning of a line.
+
+    Parameters
+    ----------
+    first : whether it would be the first line, which a file of somebody else's begins with, too.
+    """
+    digest = torn[len(BEGINS) : len(BEGINS) + DIGITS]
+    if first and not (
+        all(digit in b"0123456789abcdef" for digit in digest)
+        and (BEGINS + digest + GOES_ON).startswith(torn[: len(BEGINS + GOES_ON) + DIGITS])
+    ):
+        return False
+    if b"\r" in torn:  # which none of our lines holds: their ends were changed
+        return False
+    try:
+        text = torn.decode("ascii")
+        return JSONDecoder().raw_decode(text)[1] == len(text)
+    except (RecursionError, ValueError):
+        return True
+
+
 def _digest_of(kind: str, content: object) -> str:
-    return sha256(dump({kind: content}).encode()).hexdigest()[:16]
+    return sha256(dump({kind: content}).encode()).hexdigest()[:DIGITS]

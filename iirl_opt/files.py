@@ -20,7 +20,7 @@ import secrets
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
@@ -75,24 +75,34 @@ def writing(path: str | Path, suffix: str | None = None) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))  # a link stays one: what it leads to is replaced
     if target.exists() and not target.is_file():
-        yield target
+        with _naming(path, target):
+            yield target
         return
     kind = target.suffix if suffix is None else suffix
     part = target.with_name(f".part-{secrets.token_hex(8)}{kind}")
     try:
-        yield part
-        with suppress(FileNotFoundError):
-            part.chmod(target.stat().st_mode & 0o777)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(target)
-    except OSError as problem:
-        if problem.filename == str(part):
-            problem.filename = str(path)  # the other name says nothing to anybody
-        raise
+        with _naming(path, part):
+            yield part
+            with suppress(FileNotFoundError):
+                part.chmod(target.stat().st_mode & 0o777)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(target)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: str | Path, part: Path) -> Iterator[None]:
+    """Let errors of the system name the path that was given, not the part beside it, or nothing."""
+    try:
+        yield
+    except OSError as problem:
+        # That a disk is full is said without a name.
+        if problem.errno is not None and problem.filename in (None, str(part)):
+            problem.filename = str(path)
+        raise
 
 
 def write_text(path: str | Path, text: str) -> Path:
@@ -222,7 +232,8 @@ class Journal:
 
     Attributes
     ----------
-    lines : the whole lines that were there when it was opened.
+    lines : the whole lines that were there when it was opened, without their ends.
+    torn : what stood behind the last of them: a line that was cut off, if all is well.
 
     Raises
     ------
@@ -234,29 +245,43 @@ class Journal:
 
     path: Path
     lines: list[bytes]
+    torn: bytes
 
     def __init__(self, path: str | Path, *, resume: bool = False, limit: int = 2**30) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("ab+")
+        self._new = not self.path.exists()
+        self._file = _alone(self.path)
         try:
-            _lock(self._file, self.path)
             content = read_bytes(self.path, limit) if resume else b""
         except BaseException:
             self._file.close()
             raise
-        # What follows the last line break was cut off by a crash.
-        self._kept = content.rfind(b"\n") + 1
-        self._clean = False
-        self.lines = content[: self._kept].splitlines()
-        self._last = len(self.lines[-1]) + 1 if self.lines else 0
+        *lines, self.torn = content.split(b"\n")
+        self.lines = [line.removesuffix(b"\r") for line in lines]  # as some editors end them
+        self._kept, self._clean = len(content) - len(self.torn), False
+        self._last = len(lines[-1]) + 1 if lines else 0
 
     def append(self, line: str) -> None:
-        """Write a line; when this returns, it outlives the process."""
-        self._cut()
-        self._last = self._file.write(line.encode() + b"\n")
+        """Write a line; when this returns, it outlives the process.
+
+        Raises
+        ------
+        OSError
+            It cannot be written, as on a full disk; what is there of it goes with the next.
+        """
+        content = line.encode() + b"\n"
+        try:
+            self._cut()
+            self._clean = False
+            written = 0
+            while written < len(content):
+                written += self._file.write(content[written:])
+        except OSError as problem:
+            problem.filename = str(self.path)
+            raise
+        self._last, self._clean = len(content), True
         self._kept += self._last
-        self._file.flush()
 
     def forget(self) -> None:
         """Begin anew after all: the lines that are there go with the next that is appended."""
@@ -267,7 +292,12 @@ class Journal:
         self._kept, self._clean = self._kept - self._last, False
 
     def close(self) -> None:
-        """Close it and leave the file as it is."""
+        """Close it and leave the file as it is; one that was made for nothing goes."""
+        if self._file.closed:
+            return
+        if self._new and os.fstat(self._file.fileno()).st_size == 0:
+            with suppress(OSError):  # where what is open cannot go
+                self.path.unlink()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -279,7 +309,7 @@ class Journal:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._file:
+        with closing(self):
             if kind is None:
                 self._cut()
 
@@ -287,6 +317,23 @@ class Journal:
         if not self._clean:
             self._file.truncate(self._kept)
             self._clean = True
+
+
+def _alone(path: Path) -> IO[bytes]:
+    """Open a file to append to it, as the one process that does."""
+    while True:
+        # Without a buffer: a full disk is heard of at once.
+        file = path.open("ab+", buffering=0)
+        try:
+            _lock(file, path)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # another process took it away before it was locked
 
 
 def _lock(file: IO[bytes], path: Path) -> None:

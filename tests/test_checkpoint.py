@@ -214,3 +214,41 @@ def test_a_line_without_a_digest_is_of_the_format_before_alone(tmp_path: Path) -
     path.write_text(path.read_text() + '{"piece": 2}\n')
     with pytest.raises(FileProblem, match=":3: holds no line of a checkpoint"):
         Checkpoint(path, {"seed": 0}, begin="resume")
+
+
+def test_a_checkpoint_with_other_line_ends_goes_on_or_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "work.jsonl"
+    kept(path, [1, 2], finish=True)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"\n", b"\r\n"))
+    for more in (3, 4):
+        with Checkpoint(path, ABOUT, begin="resume") as work:
+            work.append(more)
+            work.finish()
+    with Checkpoint(path, ABOUT, begin="resume") as work:
+        assert (work.records, work.complete) == ([1, 2, 3, 4], True)
+    for end in (b"\r", b" ", b""):
+        path.write_bytes(whole.replace(b"\n", end))
+        is_left_alone(path)
+
+
+@pytest.mark.parametrize("content", [b"my own data", b"{", b'{"mine": 1}', b"\0", b'{"digest": "x'])
+def test_what_has_no_whole_line_is_dropped_only_as_the_beginning_of_a_head(
+    content: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "work.jsonl"
+    path.write_bytes(content)
+    if content == b"{":  # which a head begins with, and tells nothing
+        with Checkpoint(path, ABOUT) as work:
+            assert work.records == []
+    else:
+        is_left_alone(path)
+
+
+def is_left_alone(path: Path) -> None:
+    """It is refused, unless it is to be dropped, and stays as it is."""
+    before = path.read_bytes()
+    for begin in ("new", "resume"):
+        with pytest.raises(FileProblem, match="holds no line of a checkpoint"):
+            Checkpoint(path, ABOUT, begin=begin)
+        assert path.read_bytes() == before

@@ -14,10 +14,13 @@ The search is a pure function of the claims, the number of examples and the seed
 from __future__ import annotations
 
 import math
+import os
 import runpy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from iirl_opt.brief import in_brief
@@ -123,7 +126,29 @@ def run_claims(claims: Iterable[Claim], *, examples: int = 100, seed: int = 0) -
     **Cost** arithmetic, an instance at a time.
     """
     _need_hypothesis()
-    return [_run(claim, examples, seed) for claim in claims]
+    with _storage():
+        return [_run(claim, examples, seed) for claim in claims]
+
+
+@contextmanager
+def _storage() -> Iterator[None]:
+    """Let hypothesis keep what it notes on the way elsewhere than in the folder one works in.
+
+    Where it has a folder already, or one was named, it is left to itself.
+    """
+    from hypothesis import configuration
+
+    place = configuration.storage_directory(intent_to_write=False)
+    home = Path(getattr(place, "home_directory", str(place)))  # a path itself, in older versions
+    if "HYPOTHESIS_STORAGE_DIRECTORY" in os.environ or home.exists():
+        yield
+        return
+    with TemporaryDirectory() as folder:
+        configuration.set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            configuration.set_hypothesis_home_dir(home)
 
 
 @checked(path=PATH)

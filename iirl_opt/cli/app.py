@@ -17,14 +17,14 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from iirl_opt import errors
 from iirl_opt.cli.completion import COMPLETION, of_a_shell
 from iirl_opt.cli.conversion import convert
-from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERNAL, INTERRUPTED, NO_ANSWER
+from iirl_opt.cli.exit_codes import ANSWERED, BAD_INPUT, INTERNAL, INTERRUPTED
+from iirl_opt.cli.failures import FAILURES, failure, printable
 from iirl_opt.cli.learning import learn
 from iirl_opt.cli.model_files import export, schema, show
-from iirl_opt.cli.places import without_empty_folders
 from iirl_opt.cli.play import play
+from iirl_opt.cli.printing import ended
 from iirl_opt.cli.proofs import recheck, verify
 from iirl_opt.cli.research import claims, compare, figure
 from iirl_opt.cli.solving import check, solve
@@ -72,7 +72,7 @@ def _heard(command: Callable[..., int]) -> Callable[..., _Answer]:
     @wraps(command)
     def heard(**given: Any) -> _Answer:
         try:
-            with without_empty_folders():
+            with ended():
                 return _Answer(command(**given))
         except KeyboardInterrupt:
             raise typer.Abort from None
@@ -121,26 +121,16 @@ def run(arguments: list[str]) -> int:
             problem.show()
             return BAD_INPUT
         said = usage_error(problem, arguments, typer.main.get_command(app))
-        typer.echo(_printable(said), err=True)
+        typer.echo(printable(said), err=True)
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(STOPPED, err=True)
         return INTERRUPTED
-    except (
-        errors.SolverProblem,
-        errors.OnlyConstantRewards,
-        errors.NotExact,
-        errors.WorkersLost,
-    ) as problem:
-        typer.echo(f"iirl-opt: {problem}", err=True)
-        return NO_ANSWER
-    except (errors.IIRLError, OSError) as problem:
+    except FAILURES as problem:
+        code, said = failure(problem)
         doing = f"{arguments[0]}: " if arguments[0] in COMPLETION else ""
-        typer.echo(f"iirl-opt: {doing}{_in_a_line(problem)}", err=True)
-        return BAD_INPUT
-    except MemoryError:
-        typer.echo("iirl-opt: there is not enough memory for this", err=True)
-        return NO_ANSWER
+        typer.echo(f"iirl-opt: {doing}{said}", err=True)
+        return code
     except Exception as problem:
         if _is_of_an_interrupt(problem):
             typer.echo(STOPPED, err=True)
@@ -162,20 +152,6 @@ def _is_of_an_interrupt(problem: BaseException | None) -> bool:
     while problem is not None and not isinstance(problem, KeyboardInterrupt):
         problem = problem.__cause__ or problem.__context__
     return problem is not None
-
-
-def _in_a_line(problem: Exception) -> str:
-    """Return what is wrong, its place first, without the middle of what is endless."""
-    said = str(problem)
-    if isinstance(problem, OSError) and problem.filename is not None:
-        said = f"{problem.filename}: {problem.strerror}"
-    return _printable(said)
-
-
-def _printable(said: str) -> str:
-    said = said if len(said) <= 500 else f"{said[:200]} … {said[-200:]}"
-    # What a name holds may move the cursor, or be no character at all.
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in said)
 
 
 def _say_versions(asked: bool) -> None:

@@ -75,9 +75,8 @@ def convert(
     for line in lost:
         typer.echo(f"iirl-opt: {line}", err=True)
     names = [str(path) for path in written]
-    printer.give({**head("convert", problem), "kind": kind.name, "written": names, "lost": lost})
-    for name in names:
-        printer.say(f"wrote {name}")
+    document = {**head("convert", problem), "kind": kind.name, "written": names, "lost": lost}
+    printer.give(document, name=None, beside=written)
     return ANSWERED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -24,7 +25,8 @@ from iirl_opt.cli.options import (
     beginning,
     check_picture,
 )
-from iirl_opt.cli.printing import Printer
+from iirl_opt.cli.places import goes_on
+from iirl_opt.cli.printing import Printer, lines_of_findings
 
 __all__ = ["learn"]
 
@@ -58,31 +60,34 @@ def learn(
     if learner is not None:
         check_learner(learner)
     problem = library.read_model(file, **asked)
-    printer = Printer(as_json, out, LEAVES)
-    place = printer.place(problem.path.stem)
-    checkpoint = None if place is None else place / "learn.jsonl"
+    printer = Printer(as_json, out, LEAVES, always=problem.path.stem)
+    folder = printer.folder
+    checkpoint = None if folder is None else folder / "learn.jsonl"
     run = library.learn(
         problem,
         checkpoint=checkpoint,
         begin=beginning(checkpoint, resume=resume, restart=restart),
+        until=printer.until,
         episodes=episodes,
         seed=seed,
         learner=learner,
         proposals=proposals,
         chains=chains,
     )
-    folder = printer.folder(problem.path.stem)
-    lines = iter(run)  # refuses a folder or what it holds before anything is computed
+    lines = iter(run)  # refuses what the folder holds before anything is computed
     printer.say(f"{problem.title}: {problem.game}\n{run.title}")
     if run.taken_up:
         printer.say(f"{run.taken_up} of {run.total} steps are in {checkpoint}")
     try:
-        with printer.progress(run.total - run.taken_up) as advance:
+        with (
+            goes_on(checkpoint, lambda: run.taken_up),
+            printer.progress(run.total - run.taken_up) as advance,
+        ):
             for line in lines:
                 advance(line)
     except KeyboardInterrupt:
-        goes_on = f"; with --resume the same command goes on from {checkpoint}"
-        kept = goes_on if checkpoint is not None and run.taken_up else ""
+        how = f"; with --resume the same command goes on from {checkpoint}"
+        kept = how if checkpoint is not None and run.taken_up else ""
         typer.echo(f"iirl-opt: interrupted, keeping what is done{kept}", err=True)
     found = run.document()
     expected = problem.expect if run.as_stated else []
@@ -92,15 +97,12 @@ def learn(
         **found,
         "expectations": [asdict(finding) for finding in findings],
     }
-    printer.give(document)
-    for line in run.report():
-        printer.say(line)
-    printer.say_findings(findings)
     if folder is not None:
         printer.draws()
-    text = text_of(document, lines=True)
-    for written in run.write(folder, text, picture):
-        printer.say(f"wrote {written}")
+    files = run.write(folder, text_of(document, lines=True), picture)
+    report = chain(run.report(), lines_of_findings(findings))
+    with goes_on(checkpoint, lambda: run.taken_up):
+        printer.give(document, report, name=None, beside=files)
     if not run.complete:
         return INTERRUPTED
     if not run.verdict:

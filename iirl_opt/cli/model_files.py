@@ -53,13 +53,11 @@ def show(
     with printer.progress(name="reading"):
         facts = _facts(problem)
     document = {**head("show", problem, seed=seed), **facts}
-    printer.give(document)
-    printer.say(f"{problem.title}\n  {problem.source}\n")
-    for name, value in _in_words(problem, facts).items():
-        printer.say(f"  {name:<12} {value}")
+    lines = [f"{problem.title}\n  {problem.source}\n"]
+    lines += [f"  {name:<12} {value}" for name, value in _in_words(problem, facts).items()]
     if problem.grid is not None:
-        printer.say(f"\n{problem.grid.render()}")
-    printer.keep(document)
+        lines.append(f"\n{problem.grid.render()}")
+    printer.give(document, lines)
     return ANSWERED
 
 
@@ -69,11 +67,9 @@ def _show_all(printer: Printer) -> int:
 
     models = shipped_titles()
     document = {**head("show"), "models": models}
-    printer.give(document)
     name, family = (max(len(model[key]) for model in models) for key in ("name", "family"))
-    for model in models:
-        printer.say(f"{model['name']:<{name}}  {model['family']:<{family}}  {model['title']}")
-    printer.keep(document)
+    line = f"{{name:<{name}}}  {{family:<{family}}}  {{title}}"
+    printer.give(document, (line.format(**model) for model in models))
     return ANSWERED
 
 
@@ -143,6 +139,7 @@ def export(
     seed: GameSeed = None,
     asked: Asked = NOTHING,
     out: Annotated[Path | None, typer.Option(help="Folder for NAME.lp or NAME.mps.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
 ) -> int:
     """Write the linear program behind a model file, with our names, for any solver."""
@@ -157,7 +154,7 @@ def export(
     if target is not None and out is not None:
         raise typer.BadParameter(f"the file to write is {str(target)!r}, beside --out {out}")
     if target is not None:
-        check_file(target, "the file to write", problem.path)
+        check_file(target, "the file to write", problem.path, replace=force)
     with printer.progress(name="building"):
         program = library.program(problem)
     with tempfile.TemporaryDirectory() as spare:
@@ -170,9 +167,8 @@ def export(
         kept = out is not None or target is not None
         texts = {} if kept else {path.suffix[1:]: path.read_text() for path in written}
         names = [str(path) for path in written] if kept else []
-        printer.give({**head("export", problem, seed=seed), "written": names, "programs": texts})
-        for line in (*(f"wrote {name}" for name in names), *texts.values()):
-            printer.say(line.rstrip())
+        document = {**head("export", problem, seed=seed), "written": names, "programs": texts}
+        printer.give(document, map(str.rstrip, texts.values()), name=None, beside=written * kept)
     return ANSWERED
 
 
@@ -182,8 +178,7 @@ def schema(out: Out = None, as_json: Json = False) -> int:
 
     printer = Printer(as_json, out, ["schema.json"])
     found = library.model_schema()
-    printer.give({**head("schema"), "schema": found})
-    printer.say(text_of(found, lines=True))
-    if out is not None:
-        printer.write(out / "schema.json", text_of(found, lines=True))
+    text = text_of(found, lines=True)
+    files = printer.texts({"schema.json": text})
+    printer.give({**head("schema"), "schema": found}, [text], name=None, beside=files)
     return ANSWERED

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
-__all__ = ["check_file", "made", "without_empty_folders"]
+from iirl_opt.errors import FileProblem
 
-# Folders that the command has made, inner ones first.
-_made: list[Path] = []
+__all__ = ["check_file", "goes_on", "made"]
 
 
-def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> Path:
-    """Return a folder that files can be written to, made if it is not there.
+def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> list[Path]:
+    """Make a folder that files can be written to, if it is not there; return all that were made.
 
     Parameters
     ----------
@@ -30,39 +29,32 @@ def made(folder: Path, said: str, leaves: Iterable[str] = ()) -> Path:
         It cannot be made, nothing can be written there, or one of the names is taken.
     """
     try:
-        _made[:0] = [each for each in (folder, *folder.parents) if not each.exists()]
+        new = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         _try(folder)
     except (OSError, ValueError) as problem:
         raise _unfit(folder, said, f"and no folder: {_why(problem)}") from None
     for name in leaves:
         _check_free(folder / name, said)
-    return folder
+        if (folder / name).is_symlink():
+            check_file(folder / name, said)
+    return new
 
 
-@contextmanager
-def without_empty_folders() -> Iterator[None]:
-    """Take away what was made within the block and stayed empty, as when a command is refused."""
-    try:
-        yield
-    finally:
-        while _made:
-            with suppress(OSError):
-                _made.pop(0).rmdir()
-
-
-def check_file(path: Path, said: str, source: Path | None = None) -> None:
+def check_file(path: Path, said: str, source: Path | None = None, *, replace: bool = True) -> None:
     """Refuse a file that could not be written.
 
     Parameters
     ----------
     said : what it is called by whoever named it.
     source : the file that is read, whose place it may not take.
+    replace : whether it may take that of another.
 
     Raises
     ------
     BadParameter
-        It is a folder, read-only or the source, or in a folder that is not there or read-only.
+        It is there and may not be replaced, a folder, read-only or the source, or in a folder that
+        is not there or read-only.
     """
     try:
         if not path.parent.is_dir():
@@ -70,6 +62,8 @@ def check_file(path: Path, said: str, source: Path | None = None) -> None:
         _check_free(path, said)
         if source is not None and path.exists() and path.samefile(source):
             raise _unfit(path, said, "the file that is read; allowed another")
+        if path.is_file() and not replace:
+            raise _unfit(path, said, "there already; allowed a new file, or --force")
         if not path.exists() or path.is_file():  # else it is written to as it is: /dev/stdout
             place = Path(os.path.realpath(path))
             if place.is_symlink():
@@ -77,6 +71,28 @@ def check_file(path: Path, said: str, source: Path | None = None) -> None:
             _try(place.parent)
     except (OSError, ValueError) as problem:
         raise _unfit(path, said, f"where nothing can be written: {_why(problem)}") from None
+
+
+@contextmanager
+def goes_on(checkpoint: Path | None, kept: Callable[[], int]) -> Iterator[None]:
+    """Say of a file that cannot be written amidst a run, as on a full disk, how the run goes on.
+
+    Parameters
+    ----------
+    kept : how many pieces of work the checkpoint has.
+
+    Raises
+    ------
+    FileProblem
+        In place of the error of the system, where anything is kept.
+    """
+    try:
+        yield
+    except OSError as problem:
+        if checkpoint is None or problem.filename is None or not kept():
+            raise
+        how = f"with --resume the same command goes on from {checkpoint}"
+        raise FileProblem(Path(problem.filename), f"{_why(problem)}; {how}") from problem
 
 
 def _check_free(path: Path, said: str) -> None:

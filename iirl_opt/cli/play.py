@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -63,21 +65,21 @@ def play(
             _walk(sessions, wanted, printer)
     session = sessions[-1]
     count = len(session.learner.rankings)
-    printer.say(
-        verdict(session) if session.over else f"not at its end; pairs of prizes left: {count}"
-    )
-    document = _document(session, seed)
-    printer.give(document)
-    printer.keep(document)
-    if out is not None:
-        from iirl_opt.play.record import write_session
-
-        printer.say(f"wrote {write_session(session, out / 'session.toml')}")
+    line = verdict(session) if session.over else f"not at its end; pairs of prizes left: {count}"
+    files = () if out is None else _write_session(session, out)
+    printer.give(_document(session, seed), [line], beside=files)
     if not fine:
         return INTERNAL
     if not session.over:
         return INTERRUPTED
     return NO_ANSWER if session.learner.named is None else ANSWERED
+
+
+def _write_session(session: Session, out: Path) -> Iterator[Path]:
+    """Write a session beside its document."""
+    from iirl_opt.play.record import write_session
+
+    yield Path(write_session(session, out / "session.toml"))
 
 
 def _check_terminal() -> None:

@@ -1,7 +1,8 @@
 """Printing: lines for people as the work goes on, or with ``--json`` one document and nothing else.
 
-Files go where ``--out`` says; without it and without ``--json``, `learn`, `figure` and `compare`
-write to ``results/NAME``.
+What a command found it gives to its `Printer` once, which writes the files, ends the checkpoint and
+then prints: what standard output does not take is on the disk. Files go where ``--out`` says;
+without it and without ``--json``, `learn`, `figure` and `compare` write to ``results/NAME``.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,23 +29,29 @@ if TYPE_CHECKING:
 
     from iirl_opt.library import Finding
 
-__all__ = ["Printer"]
+__all__ = ["Printer", "ended", "lines_of_findings"]
 
 # Seconds that may pass without a sign.
 PATIENCE = 2.0
 
+# What is put in order when the command that runs has ended.
+_ENDING: ContextVar[ExitStack] = ContextVar("ending")
+
 
 class Printer:
-    """Where the words of a command go, and its files.
+    """Where the words of a command go, and its files: the files first.
 
     Parameters
     ----------
     as_json : whether standard output is for one document alone.
     out : the folder for files, if one was named; it is made at once.
     leaves : the files that will be written there in any case.
+    always : of a command that always leaves files, unless ``--json``: their folder in ``results``.
 
     Attributes
     ----------
+    folder : where files go, or None.
+    until : what is open until the files are written; an error on the way closes it as one.
     interrupted : whether work was interrupted whose beginning is kept.
 
     Raises
@@ -53,57 +61,79 @@ class Printer:
     """
 
     as_json: bool
-    out: Path | None
+    folder: Path | None
+    until: ExitStack
     interrupted: bool
 
     def __init__(
-        self, as_json: bool, out: Path | None, leaves: Sequence[str] = ("result.json",)
+        self,
+        as_json: bool,
+        out: Path | None,
+        leaves: Sequence[str] = ("result.json",),
+        *,
+        always: str | None = None,
     ) -> None:
-        self.as_json, self.out, self.interrupted = as_json, out, False
-        self._leaves = leaves
-        if out is not None:
-            made(out, "--out", leaves)
+        self.as_json, self.folder, self.interrupted = as_json, out, False
+        self.until, said = ExitStack(), "--out"
+        if out is None and always is not None and not as_json:
+            self.folder, said = Path("results", always), "the place of results"
+        ending = _ENDING.get()
+        if self.folder is not None:
+            new = made(self.folder, said, leaves)
+            ending.callback(_take_away_empty, new)
+        ending.push(self.until)
 
     def say(self, line: str) -> None:
         """Print a line for people."""
         if not self.as_json:
             typer.echo(line)
 
-    def say_findings(self, findings: Sequence[Finding]) -> None:
-        """Print a line an expectation."""
-        for finding in findings:
-            mark = "ok " if finding.met else "NOT MET"
-            self.say(f"{mark} {finding.quantity} = {finding.found!r} (expected {finding.expected})")
+    def give(
+        self,
+        document: Mapping[str, Any],
+        report: Iterable[str] = (),
+        *,
+        name: str | None = "result.json",
+        beside: Iterable[Path | str] = (),
+    ) -> None:
+        """Write what was found to the folder, close what waits for that, and only then print.
 
-    def give(self, document: Mapping[str, Any]) -> None:
-        """Print the document, where it is wanted."""
+        So nothing is lost to a reader that has gone or a full disk behind standard output. Where a
+        file cannot be written, it is printed all the same.
+
+        Parameters
+        ----------
+        report : the lines for people, printed in place of the document unless ``--json``.
+        name : of the file of the document; None where `beside` has all files.
+        beside : writes the other files as it is gone through; each path, or what there is to say.
+        """
+        written: list[Path | str] = []
+        try:
+            if name is not None:
+                written += self.texts({name: text_of(document, lines=True)})
+            written.extend(beside)
+            self.until.close()
+        except Exception:
+            self._print(document, report, written)
+            raise
+        self._print(document, report, written)
+
+    def _print(
+        self, document: Mapping[str, Any], report: Iterable[str], written: Iterable[Path | str]
+    ) -> None:
         if self.as_json:
             typer.echo(text_of(document))
+            return
+        for line in report:
+            self.say(line)
+        for file in written:
+            self.say(f"wrote {file}" if isinstance(file, Path) else file)
 
-    def place(self, name: str) -> Path | None:
-        """Return where the files of a command go that always leaves some, unless ``--json``."""
-        return self.out if self.out is not None or self.as_json else Path("results", name)
-
-    def folder(self, name: str) -> Path | None:
-        """Return that place, made if it is not there.
-
-        Raises
-        ------
-        BadParameter
-            It cannot be made, or written to.
-        """
-        place = self.place(name)
-        return None if place is None else made(place, "the place of results", self._leaves)
-
-    def keep(self, document: Mapping[str, Any], name: str = "result.json") -> None:
-        """Write the document into the folder, where one is named."""
-        if self.out is not None:
-            self.write(self.out / name, text_of(document, lines=True))
-
-    def write(self, path: Path, text: str) -> None:
-        """Write a text file and say so."""
-        written = write_text(path, text + "\n")
-        self.say(f"wrote {written}")
+    def texts(self, texts: Mapping[str, str]) -> Iterator[Path]:
+        """Write texts to the folder, where there is one, by the names of their files."""
+        if self.folder is not None:
+            for name, text in texts.items():
+                yield write_text(self.folder / name, text + "\n")
 
     def draws(self) -> bool:
         """Return whether pictures can be drawn, and say so where they cannot."""
@@ -156,6 +186,31 @@ class Printer:
                 bar.advance(task)
 
             yield advance
+
+
+@contextmanager
+def ended() -> Iterator[None]:
+    """End a command in the block: folders that it made and left empty go, however it ends."""
+    with ExitStack() as ending:
+        before = _ENDING.set(ending)
+        try:
+            yield
+        finally:
+            _ENDING.reset(before)
+
+
+def _take_away_empty(folders: Iterable[Path]) -> None:
+    """Take away folders, each within the next, as far as nothing is in them."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
+def lines_of_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield a line an expectation."""
+    for finding in findings:
+        mark = "ok " if finding.met else "NOT MET"
+        yield f"{mark} {finding.quantity} = {finding.found!r} (expected {finding.expected})"
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from iirl_opt.cli.options import (
     Out,
     asking,
 )
-from iirl_opt.cli.printing import Printer
+from iirl_opt.cli.printing import Printer, lines_of_findings
 from iirl_opt.errors import NotCertified
 
 __all__ = ["recheck", "verify"]
@@ -61,15 +61,12 @@ def verify(
         "certificate": None if certificate is None else json.loads(certificate.to_json()),
         "expectations": [asdict(finding) for finding in findings],
     }
-    printer.give(document)
-    printer.say(f"{problem.title}\n\n{report}")
+    texts = {}
     if certificate is not None:
+        texts = {"certificate.json": certificate.to_json()}
         missing = f"proof: {certificate.kind}, {'checked' if certificate.check() else 'NOT VALID'}"
-    printer.say(f"  {missing}")
-    printer.say_findings(findings)
-    printer.keep(document)
-    if out is not None and certificate is not None:
-        printer.write(out / "certificate.json", certificate.to_json())
+    lines = [f"{problem.title}\n\n{report}", f"  {missing}", *lines_of_findings(findings)]
+    printer.give(document, lines, beside=printer.texts(texts))
     if findings:
         return all_or_unmet(finding.met for finding in findings)
     return NO_ANSWER if report.verdict is Verdict.INCONCLUSIVE else ANSWERED
@@ -124,13 +121,13 @@ def recheck(
         "model": own,
         "differences": list(differences),
     }
-    printer.give(document)
-    printer.say(f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}")
     about = "the game inside this file" if own is None else f"{own}"
     if differences:
         about = f"ANOTHER PROBLEM than {own}"
-    printer.say(f"{'proved' if outcome else 'NOT PROVED'} in exact numbers, about {about}")
-    for reason in (*outcome.reasons, *differences):
-        printer.say(f"  {reason}")
-    printer.keep(document)
+    lines = [
+        f"{certificate.kind}: {certificate.claim}\n  by {certificate.source}",
+        f"{'proved' if outcome else 'NOT PROVED'} in exact numbers, about {about}",
+        *(f"  {reason}" for reason in (*outcome.reasons, *differences)),
+    ]
+    printer.give(document, lines)
     return ANSWERED if outcome and not differences else UNMET

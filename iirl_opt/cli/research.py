@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,18 +78,16 @@ def claims(
         "short": short,
         "claims": records,
     }
-    printer.give(document)
     ended = f", {short} of them for want of instances" if short else ""
     of = f" of {len(tried)}" if printer.interrupted else ""
-    printer.say(f"{len(records)}{of} claims, {unmet} not as their status says{ended}")
-    printer.keep(document, "claims.json")
-    if out is not None:
-        _write_counterexamples(failing, out, printer)
+    line = f"{len(records)}{of} claims, {unmet} not as their status says{ended}"
+    files = () if out is None else _write_counterexamples(failing, out)
+    printer.give(document, [line], name="claims.json", beside=files)
     return INTERRUPTED if printer.interrupted else UNMET if unmet else ANSWERED
 
 
-def _write_counterexamples(failing: list[Result], out: Path, printer: Printer) -> None:
-    """Write the instance that fails of each claim as a model file, and say what it shows."""
+def _write_counterexamples(failing: list[Result], out: Path) -> Iterator[str]:
+    """Write the instance that fails of each claim as a model file, and yield what it shows."""
     from iirl_opt.claims.problems import stated_problem
     from iirl_opt.library import write_model
 
@@ -100,12 +99,12 @@ def _write_counterexamples(failing: list[Result], out: Path, printer: Printer) -
             name += "-"
         used.add(name)
         if problem is None:
-            printer.say(f"no file for {result.claim.name}: its instance {why}")
+            yield f"no file for {result.claim.name}: its instance {why}"
             continue
         lines = [f"{result.claim.name}, {result.claim.status}", result.claim.statement]
         comment = "\n".join([*lines, result.evidence, why])
         written = write_model(problem, out / f"{name}.toml", comment=comment)
-        printer.say(f"wrote {written}" + (f" ({why})" if why else ""))
+        yield f"wrote {written}" + (f" ({why})" if why else "")
 
 
 def _lines_of_claim(claim: Claim, result: Result, shown: str, width: int) -> list[str]:
@@ -160,8 +159,8 @@ def figure(
             problem.allowed += "; iirl-opt compare takes a file"
         raise
     name = f"figure-{wanted.number}"
-    printer = Printer(as_json, out, files_of(name))
-    sweep = SweepRun(printer, name, name, len(wanted.cells(scale, seed)))
+    printer = Printer(as_json, out, files_of(name), always=name)
+    sweep = SweepRun(printer, name, len(wanted.cells(scale, seed)))
     printer.say(f"figure {wanted.number}, {scale}: {wanted.title}")
     found = sweep.run(
         lambda **how: run_figure(wanted, scale, seed=seed, **how),
@@ -174,11 +173,11 @@ def figure(
     if found is None:
         return INTERRUPTED
     document = {**head("figure", title=wanted.title, seed=seed), **found}
-    printer.give(document)
-    for statement in found["statements"]:
-        mark = "ok " if statement["holds"] else "NOT SO"
-        printer.say(f"{mark} {statement['text']} ({statement['evidence']})")
-    sweep.keep(document, wanted.draw)
+    lines = (
+        f"{'ok ' if each['holds'] else 'NOT SO'} {each['text']} ({each['evidence']})"
+        for each in found["statements"]
+    )
+    sweep.give(document, lines, wanted.draw)
     return all_or_unmet(statement["holds"] for statement in found["statements"])
 
 
@@ -215,8 +214,8 @@ def compare(
     cells = compare_cells(
         str(path), learners.split(","), episodes=episodes, runs=runs, seed=seed, asked=asked
     )
-    printer = Printer(as_json, out, files_of("compare"))
-    sweep = SweepRun(printer, "compare", f"compare-{path.stem}", len(cells))
+    printer = Printer(as_json, out, files_of("compare"), always=f"compare-{path.stem}")
+    sweep = SweepRun(printer, "compare", len(cells))
     found = sweep.run(
         lambda **how: compare_runs(cells, **how),
         jobs=jobs,
@@ -228,11 +227,10 @@ def compare(
     if found is None:
         return INTERRUPTED
     document = {**head("compare", problem, seed=seed), **found}
-    printer.give(document)
-    printer.say("regret as a share of the optimal value, mean over runs: in all, last third")
+    lines = ["regret as a share of the optimal value, mean over runs: in all, last third"]
     for panel in found["summary"]["panels"].values():
         for name, regret in panel.items():
             share = f"{regret['total']['mean']:>10.4f}{regret['late']['mean']:>12.2e}"
-            printer.say(f"{name:<28}{share}")
-    sweep.keep(document, FIGURE_3.draw)
+            lines.append(f"{name:<28}{share}")
+    sweep.give(document, lines, FIGURE_3.draw)
     return ANSWERED

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from iirl_opt.cli.completion import complete_model
 from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
+from iirl_opt.cli.failures import FAILURES, failure
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
     NOTHING,
@@ -20,8 +24,11 @@ from iirl_opt.cli.options import (
     Seed,
     asking,
 )
-from iirl_opt.cli.printing import Printer
+from iirl_opt.cli.printing import Printer, lines_of_findings
 from iirl_opt.errors import FileProblem, Interrupted
+
+if TYPE_CHECKING:
+    from iirl_opt.library import Finding
 
 __all__ = ["check", "solve"]
 
@@ -55,12 +62,12 @@ def solve(
         "evidence": dict(answer.evidence),
         "expectations": [asdict(finding) for finding in findings],
     }
-    printer.give(document)
-    printer.say(f"{problem.title}\n  {problem.source}\n")
-    for line in problem.question.report(answer):
-        printer.say(line)
-    printer.say_findings(findings)
-    printer.keep(document)
+    report = chain(
+        [f"{problem.title}\n  {problem.source}\n"],
+        problem.question.report(answer),
+        lines_of_findings(findings),
+    )
+    printer.give(document, report)
     if not complete:
         typer.echo("iirl-opt: interrupted; this is the best that was found until then", err=True)
         return INTERRUPTED
@@ -85,34 +92,70 @@ def check(
 
     files = [file for path in paths for file in _model_files(path)]
     printer = Printer(as_json, out)
+    failed = _Failed()
+    problems = []
+    for file in files:
+        with failed.instead(file):
+            problems.append((file, library.read_model(str(file), **asked)))
+    if not problems:
+        return failed.code
     report: list[dict[str, Any]] = []
-    checked = 0
-    with printer.kept(), printer.progress(len(files), "checking") as advance:
-        for file in files:
-            problem = library.read_model(str(file), **asked)
-            quantities = library.answer(problem, seed=seed).quantities
-            expected = problem.expect if problem.as_stated else []
-            findings = library.check(expected, quantities, file)
-            report += [{"file": str(file), **asdict(finding)} for finding in findings]
-            failed = [finding for finding in findings if not finding.met]
-            mark = "NOT MET" if failed else "ok"
+    checked = len(failed.files)
+    with printer.kept(), printer.progress(len(problems), "checking") as advance:
+        for file, problem in problems:
+            with failed.instead(file):
+                quantities = library.answer(problem, seed=seed).quantities
+                expected = problem.expect if problem.as_stated else []
+                findings = library.check(expected, quantities, file)
+                report += [{"file": str(file), **asdict(finding)} for finding in findings]
+                advance("\n".join(_lines_of_file(file, findings)))
             checked += 1
-            advance(f"{mark:<8}{file} ({len(findings)} expectations)")
-            for finding in failed:
-                found = f"expected {finding.expected}, found {finding.found!r}"
-                printer.say(f"        {finding.quantity}: {found}")
-    complete = not printer.interrupted
     unmet = sum(not finding["met"] for finding in report)
-    of = f"{len(files)} files" if complete else f"{checked} of {len(files)} files"
-    printer.say(f"{len(report)} expectations in {of}, {unmet} not met")
     document = {
-        **head("check", seed=seed, complete=complete),
+        **head("check", seed=seed, complete=not printer.interrupted),
         "unmet": unmet,
         "expectations": report,
+        "failed": failed.files,
     }
-    printer.give(document)
-    printer.keep(document)
-    return INTERRUPTED if not complete else UNMET if unmet else ANSWERED
+    of = f"{checked} of {len(files)} files" if printer.interrupted else f"{len(files)} files"
+    more = f"; {len(failed.files)} could not be checked" if failed.files else ""
+    printer.give(document, [f"{len(report)} expectations in {of}, {unmet} not met{more}"])
+    worst = max(failed.code, UNMET if unmet else ANSWERED)
+    return INTERRUPTED if printer.interrupted else worst
+
+
+class _Failed:
+    """The files of `check` that could not be read or answered: the others are checked all the same.
+
+    Attributes
+    ----------
+    files : for each its name and what is wrong, ready for JSON.
+    code : the worst of their exit codes: the largest.
+    """
+
+    def __init__(self) -> None:
+        self.files: list[dict[str, str]] = []
+        self.code = ANSWERED
+
+    @contextmanager
+    def instead(self, file: Path) -> Iterator[None]:
+        """Keep and say what is wrong with a file, in place of raising it."""
+        try:
+            yield
+        except FAILURES as problem:
+            code, said = failure(problem)
+            self.code = max(self.code, code)
+            self.files.append({"file": str(file), "problem": said})
+            place = "" if str(file) in said else f"{file}: "
+            typer.echo(f"iirl-opt: {place}{said}", err=True)
+
+
+def _lines_of_file(file: Path, findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield what there is to say of a file, and of what it expects in vain."""
+    unmet = [finding for finding in findings if not finding.met]
+    yield f"{'NOT MET' if unmet else 'ok':<8}{file} ({len(findings)} expectations)"
+    for finding in unmet:
+        yield f"        {finding.quantity}: expected {finding.expected}, found {finding.found!r}"
 
 
 def _model_files(path: str) -> list[Path]:

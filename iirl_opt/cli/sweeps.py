@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from iirl_opt.cli.json_document import text_of
 from iirl_opt.cli.options import beginning
+from iirl_opt.cli.places import goes_on
 from iirl_opt.cli.printing import Printer
+
+if TYPE_CHECKING:
+    from iirl_opt.experiments.sweep import CellResult
 
 __all__ = ["SweepRun", "files_of"]
 
@@ -24,18 +27,18 @@ class SweepRun:
     Parameters
     ----------
     name : of its files.
-    folder : in ``results/``, where nobody names one.
     total : how many cells there are.
     """
 
     printer: Printer
     name: str
     total: int
-    folder: Path | None
+    checkpoint: Path | None
 
-    def __init__(self, printer: Printer, name: str, folder: str, total: int) -> None:
+    def __init__(self, printer: Printer, name: str, total: int) -> None:
         self.printer, self.name, self.total = printer, name, total
-        self.folder = printer.folder(folder)
+        folder = printer.folder
+        self.checkpoint = None if folder is None else folder / f"{name}.jsonl"
 
     def run(
         self,
@@ -54,42 +57,59 @@ class SweepRun:
         BadParameter
             There is no folder to resume from, or options that exclude each other.
         """
-        checkpoint = None if self.folder is None else self.folder / f"{self.name}.jsonl"
-        beginning(checkpoint, resume=resume, restart=restart)
+        beginning(self.checkpoint, resume=resume, restart=restart)
         if scheduler is not None and jobs > 1:
             raise typer.BadParameter("--jobs beside --scheduler, whose workers compute")
         if scheduler is None and patience is not None:
             raise typer.BadParameter("--patience without --scheduler, whose workers it waits for")
+        kept: list[str] = []
         try:
             with (
+                goes_on(self.checkpoint, lambda: len(kept)),
                 _executor(scheduler, patience) as executor,
                 self.printer.progress(self.total, self.name) as advance,
             ):
+
+                def progress(result: CellResult) -> None:
+                    kept.append(f"{result.seconds:>9.2f} s   {result.cell}")
+                    advance(kept[-1])
+
                 return compute(
                     jobs=jobs,
                     executor=executor,
-                    checkpoint=checkpoint,
+                    checkpoint=self.checkpoint,
                     resume=resume,
                     restart=restart,
-                    progress=lambda result: advance(f"{result.seconds:>9.2f} s   {result.cell}"),
+                    until=self.printer.until,
+                    progress=progress,
                 )
         except KeyboardInterrupt:
-            kept = "" if checkpoint is None else f"; go on with --resume from {checkpoint}"
-            typer.echo(f"iirl-opt: interrupted{kept}", err=True)
+            how = f"; go on with --resume from {self.checkpoint}"
+            typer.echo(f"iirl-opt: interrupted{how if kept and self.checkpoint else ''}", err=True)
             return None
 
-    def keep(self, document: Mapping[str, Any], draw: Callable[[Any, Path], Path]) -> None:
-        """Write the document, its tidy table with metadata and, with matplotlib, its picture."""
-        if self.folder is None:
+    def give(
+        self,
+        document: Mapping[str, Any],
+        report: Iterable[str],
+        draw: Callable[[Any, Path], Path],
+    ) -> None:
+        """Write the document and what `_beside` does, and print what there is to say."""
+        with goes_on(self.checkpoint, lambda: self.total):
+            files = self._beside(document, draw)
+            self.printer.give(document, report, name=f"{self.name}.json", beside=files)
+
+    def _beside(
+        self, document: Mapping[str, Any], draw: Callable[[Any, Path], Path]
+    ) -> Iterator[Path]:
+        """Write the tidy table of a document, with metadata, and with matplotlib its picture."""
+        if self.printer.folder is None:
             return
         from iirl_opt.experiments.tables import write_tidy
 
-        self.printer.write(self.folder / f"{self.name}.json", text_of(document, lines=True))
-        for file in write_tidy(document, self.folder / self.name):
-            self.printer.say(f"wrote {file}")
+        yield from write_tidy(document, self.printer.folder / self.name)
         if self.printer.draws():
-            picture = draw(document["summary"], self.folder / f"{self.name}.png")
-            self.printer.say(f"wrote {picture}")
+            yield draw(document["summary"], self.printer.folder / f"{self.name}.png")
 
 
 def files_of(name: str) -> list[str]:

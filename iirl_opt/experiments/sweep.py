@@ -150,10 +150,17 @@ class Sweep(TypedDict, total=False):
     checkpoint: str | Path | None
     resume: bool
     restart: bool
+    until: ExitStack | None
     progress: Callable[[CellResult], object] | None
 
 
-@checked(jobs=whole(1), executor=optional(is_a(Executor)), resume=FLAG, restart=FLAG)
+@checked(
+    jobs=whole(1),
+    executor=optional(is_a(Executor)),
+    resume=FLAG,
+    restart=FLAG,
+    until=optional(is_a(ExitStack)),
+)
 def run_cells(
     cells: Iterable[Cell],
     compute: Computation,
@@ -164,6 +171,7 @@ def run_cells(
     about: Mapping[str, Any] | None = None,
     resume: bool = False,
     restart: bool = False,
+    until: ExitStack | None = None,
     progress: Callable[[CellResult], object] | None = None,
 ) -> list[CellResult]:
     """Compute all cells and return their results, in the order of the cells.
@@ -183,6 +191,8 @@ def run_cells(
     about : facts such as versions, which a checkpoint must share to be continued.
     resume : take finished cells from the checkpoint, if there is one.
     restart : drop a checkpoint that is unfinished, which is refused otherwise.
+    until : the checkpoint stays open until this stack is closed, and says that all is done only
+        then, if no error closes it: for results that are still to be written down.
     progress : called with each result as it is there, those of the checkpoint first.
 
     Raises
@@ -226,9 +236,11 @@ def run_cells(
     found: dict[str, CellResult] = {}
     with ExitStack() as open_now:
         work: Checkpoint | None = None
+        held = open_now if until is None else until
         if checkpoint is not None:
             head = {"compute": _name_of(compute), **(about or {})}
-            work = open_now.enter_context(Checkpoint(checkpoint, head, begin=begin))
+            work = Checkpoint(checkpoint, head, begin=begin)
+            held.callback(work.close)
             for result in _finished(work, planned):
                 found[result.cell.key] = result
         done = list(found.values())
@@ -241,7 +253,7 @@ def run_cells(
             if progress is not None:
                 progress(result)
         if work is not None:
-            work.finish()
+            work.end_with(held)
     return [found[key] for key in planned]
 
 

@@ -208,6 +208,10 @@ def write_compared(
             if fault.path.parent == part.parent:  # a folder that says nothing to anybody
                 fault.path = path.with_name(fault.path.name)
             raise
+        except OSError as fault:
+            if fault.filename is not None and Path(fault.filename).parent == part.parent:
+                fault.filename = str(path.with_name(Path(fault.filename).name))
+            raise
         if found.another:
             raise FileProblem(path, f"cannot hold this problem ({'; '.join(found.another)})")
         if found.rounded and not rounded:

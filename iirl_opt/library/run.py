@@ -75,6 +75,7 @@ class Run(ABC):
     ----------
     complete : whether the run came to its end.
     checkpoint : the file that keeps each step, or None.
+    until : what the checkpoint stays open for when all is done, if anything.
     begin : whether it is ``"new"``, resumed from or restarted, see `iirl_opt.checkpoint`.
     settings_asked : what steps depend on and a file or its reader chose, by name, JSON-able.
     main_picture : the name of the file of that picture in a folder.
@@ -87,12 +88,13 @@ class Run(ABC):
     complete: bool
     checkpoint: Path | None
     begin: Beginning
+    until: ExitStack | None
     settings_asked: dict[str, Any]
 
     def __init__(self, problem: ModelProblem, given: Mapping[str, Any]) -> None:
         self.problem, self.given = problem, given
         self.complete = False
-        self.checkpoint, self.begin = None, "new"
+        self.checkpoint, self.begin, self.until = None, "new", None
         self._work: Checkpoint | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -107,12 +109,14 @@ class Run(ABC):
             It cannot be made.
         """
         if self.checkpoint is not None:
-            with ExitStack() as stack:
-                work = stack.enter_context(
-                    Checkpoint(self.checkpoint, self.about, begin=self.begin)
-                )
+            work = Checkpoint(self.checkpoint, self.about, begin=self.begin)
+            try:
                 self._take_up(work)
-                stack.pop_all()
+            except BaseException:
+                work.close()
+                raise
+            if self.until is not None:
+                self.until.callback(work.close)
             self._work, self.begin = work, "resume"  # who iterates it again goes on
         return self._lines()
 
@@ -121,10 +125,12 @@ class Run(ABC):
             yield from self.steps()
             self.complete = True
             return
-        with self._work as work:
+        with ExitStack() as here:
+            if self.until is None:
+                here.callback(self._work.close)
             yield from self.steps()
             self.complete = True
-            work.finish()
+            self._work.end_with(here if self.until is None else self.until)
 
     def _take_up(self, work: Checkpoint) -> None:
         """Take up the records of a checkpoint."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from iirl_opt.checkpoint import Beginning
-from iirl_opt.checks import PATH, SEED, checked, has, is_a, one_of
+from iirl_opt.checks import PATH, SEED, checked, has, is_a, one_of, optional
 from iirl_opt.library.answers import ModelAnswer
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.run import Run
@@ -49,12 +50,18 @@ def answer(problem: ModelProblem, *, seed: int | None = None) -> ModelAnswer:
     return problem.question.answer(problem, seed=seed)
 
 
-@checked(problem=PROBLEM, checkpoint=PATH, begin=one_of(*get_args(Beginning)))
+@checked(
+    problem=PROBLEM,
+    checkpoint=PATH,
+    begin=one_of(*get_args(Beginning)),
+    until=optional(is_a(ExitStack)),
+)
 def learn(
     problem: ModelProblem,
     *,
     checkpoint: str | PathLike[str] | None = None,
     begin: Beginning = "new",
+    until: ExitStack | None = None,
     **given: Any,
 ) -> Run:
     """Return the run of a learner or sampler that a file asks for, before its first step.
@@ -69,6 +76,8 @@ def learn(
         run that came to its end gives its result again; more episodes than before may be asked for.
         ``"restart"`` drops them; ``"new"`` does so if that run came to its end, and refuses to
         otherwise.
+    until : the checkpoint stays open until this stack is closed, and says that the run came to its
+        end only then, if no error closes it: for a result that is still to be written down.
     given : in place of the file's own numbers, None for those that stand: ``episodes``, ``seed``,
         in the family bayesian also ``proposals``, ``chains``, in the family learning ``learner``.
 
@@ -97,6 +106,7 @@ def learn(
     """
     run = problem.question.learn(problem, **given)
     run.checkpoint, run.begin = None if checkpoint is None else Path(checkpoint), begin
+    run.until = until
     return run
 
 

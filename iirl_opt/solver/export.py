@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import cvxpy as cp
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import PATH, checked, is_a, one_of
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.files import writing
+from iirl_opt.files import write_text
 from iirl_opt.solver.banner import swallow_banner
 from iirl_opt.solver.call import RANGE, new_highs
 from iirl_opt.solver.compiled import compile_problem, compiled_data
@@ -26,6 +28,9 @@ from iirl_opt.solver.rules import CONSTRAINTS, PROGRAM
 from iirl_opt.solver.source import check_linear
 
 __all__ = ["LinearRows", "linear_rows", "write_program"]
+
+# How a whole file ends.
+LAST = {".lp": "end", ".mps": "ENDATA"}
 
 Array = NDArray[np.float64]
 
@@ -56,7 +61,7 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
     """
     target = Path(path)
     kind = target.suffix if form is None else form
-    if kind not in (".lp", ".mps"):
+    if kind not in LAST:
         raise InvalidArgument("form", f"is {kind!r}", ".lp or .mps", kind)
     if not problem.variables():
         raise InvalidArgument("problem", "has no variable", "an LP", problem)
@@ -77,13 +82,20 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
         solver.passColName(j, name)
     for i, name in enumerate(names.rows):
         solver.passRowName(i, name)
-    with writing(target, kind) as part:  # HiGHS picks the format by the suffix
-        if solver.writeModel(str(part)) == highspy.HighsStatus.kError:
-            raise OSError(f"cannot write {target}")
-        text = part.read_text("utf-8")
-        filled = _filled(text, names.columns) if kind == ".lp" else text
-        part.write_text(_head(kind, names.changed) + filled, "utf-8")
-    return target
+    text = _text_of(solver, kind)
+    filled = _filled(text, names.columns) if kind == ".lp" else text
+    return write_text(target, _head(kind, names.changed) + filled)
+
+
+def _text_of(solver: highspy.Highs, kind: str) -> str:
+    """Return what HiGHS writes of a program; it does not say why it cannot, or of a full disk."""
+    with TemporaryDirectory() as folder:
+        part = Path(folder, f"program{kind}")  # HiGHS picks the format by the suffix
+        done = solver.writeModel(str(part)) != highspy.HighsStatus.kError
+        text = part.read_text("utf-8") if done else ""
+        if not text.rstrip().endswith(LAST[kind]):
+            raise OSError(errno.EIO, "HiGHS could not write the whole program there", folder)
+    return text
 
 
 def _unwritable(program: Program, names: Written) -> InvalidArgument:

@@ -5,13 +5,14 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import RUN, child, iirl, interrupt
 
 from iirl_opt.checkpoint import Checkpoint
 from iirl_opt.cli.app import main
-from iirl_opt.experiments import figure
+from iirl_opt.experiments import Cell, CellResult, figure
 
 
 def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) -> None:
@@ -308,18 +309,20 @@ def test_a_figure_resumes_and_reports_a_statement_that_fails(
     assert "was written with seed 0, now it is 1" in other.err
 
 
-def test_an_interrupted_figure_says_how_to_go_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("cells", [0, 1])
+def test_an_interrupted_figure_says_how_to_go_on_if_anything_is_kept(
+    cells: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted(*_: object, **options: object) -> None:
+    def interrupted(*_: object, **how: Any) -> None:
+        for _ in range(cells):
+            how["progress"](CellResult(Cell(7, "small", "none"), {}, 0.5))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(figure, "run_figure", interrupted)
     done = iirl("figure", 7, "--out", tmp_path)
     assert done.code == 130
-    assert done.err == (
-        f"iirl-opt: interrupted; go on with --resume from {tmp_path / 'figure-7.jsonl'}\n"
-    )
+    goes_on = f"; go on with --resume from {tmp_path / 'figure-7.jsonl'}" if cells else ""
+    assert done.err == f"iirl-opt: interrupted{goes_on}\n"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Places of files: what could not be written is refused before any work, and stays as it was."""
 
+import json
 import os
 from pathlib import Path
 
@@ -68,3 +69,39 @@ def test_what_is_read_only_is_left_alone(what: str, here: Path) -> None:
     is_refused(iirl("export", "figure-1.toml", target, "--lp"), str(target))
     folder.chmod(0o755)
     assert target.read_text() == "mine"
+
+
+def test_a_file_that_fails_costs_check_no_other(here: Path) -> None:
+    Path("bad.toml").write_text("version = \n")
+    done = whole("check", "two-rooms", "bad.toml", "figure-1.toml", "--json", "--out", "chk")
+    assert done.code == 2
+    assert done.err.startswith("iirl-opt: bad.toml:1:")
+    document = json.loads(done.out)
+    assert json.loads(Path("chk/result.json").read_text()) == document
+    assert [failed["file"] for failed in document["failed"]] == ["bad.toml"]
+    assert len({finding["file"] for finding in document["expectations"]}) == 2
+    assert document["complete"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "figure 7 --scale smal --out new/one",
+        "figure 7 --json --out new --restart --resume",
+        "compare two-rooms.toml --jobs 2 --scheduler x --out new",
+        "learn two-rooms.toml --learner active --proposals 3 --out new",
+    ],
+)
+def test_a_refused_command_leaves_no_folder(words: str, here: Path) -> None:
+    before = everything(here)
+    is_refused(whole(*words.split()))
+    assert everything(here) == before
+
+
+def test_a_program_that_is_there_is_replaced_by_force_alone(here: Path) -> None:
+    Path("mine.lp").write_text("mine")
+    words = ("export", "figure-1.toml", "mine.lp", "--lp")
+    is_refused(whole(*words), "there already", "--force")
+    assert Path("mine.lp").read_text() == "mine"
+    assert whole(*words, "--force").code == 0
+    assert Path("mine.lp").read_text().endswith("end\n")
