@@ -54,7 +54,10 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
 }
-html_sidebars = {"**": ["sidebar-nav-bs.html"], "index": [], "search": [], "genindex": []}
+# Pages that have none below them have no bar that would list these.
+html_sidebars = {"**": ["sidebar-nav-bs.html"]} | {
+    page: [] for page in ("index", "search", "genindex", "tutorial", "mathematics")
+}
 html_static_path = ["_static"]
 html_css_files = ["reference.css", "gallery.css"]
 html_show_sourcelink = False
