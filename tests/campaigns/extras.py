@@ -141,9 +141,8 @@ def tables() -> None:
 
 def testing() -> None:
     """Find a small game, by the strategies and under the profile of the library."""
+    games = iirl.testing.games
     import hypothesis
-
-    from iirl_opt.testing import games
 
     assert hypothesis.find(games(), lambda game: game.n_states > 1).n_states == 2
     assert hypothesis.settings.get_profile("iirl_opt").deadline is None
