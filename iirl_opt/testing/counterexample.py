@@ -1,7 +1,10 @@
 """Keeping the counterexample of a failing property test, as a model file.
 
-hypothesis shrinks what fails, and at the end runs the smallest counterexample once more. That run
-alone is written, so the file holds what the test reports; the runs before leave nothing.
+hypothesis shrinks what fails, and at the end runs the smallest that it found once more. That run
+alone is written, so the file holds what the test reports; the runs before leave nothing. A test
+that fails in several ways is run at the end once for each of them. Where the block passes in such a
+run, because what fails lies outside of it (the deadline, say), the file stays: a failure reported
+before may have announced it.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from iirl_opt.library.making import called
 __all__ = ["save_counterexample"]
 
 POLICY = kept(array_of_floats(2, error=InvalidPolicy))
+
+# Files that a failure in this process named, which a report in the same run may not take away.
+ANNOUNCED: set[Path] = set()
 
 COMMENT = "The counterexample of a property test, which removes this file when it passes."
 
@@ -66,9 +72,10 @@ def save_counterexample(
 
     Notes
     -----
-    Where hypothesis runs the test, the last run alone is written, that of the smallest
+    Where hypothesis runs the test, the last run alone is written, that of the shrunk
     counterexample; elsewhere every failing one. The exception gets a note that says where. A file
-    that this wrote goes when the block passes; one that it did not write is left as it is.
+    that this wrote goes when the block passes, unless hypothesis is already reporting failures, one
+    of which announced it; one that it did not write is left as it is.
 
     **Cost** arithmetic: the problem is made at each run, to say at once what is wrong with it.
 
@@ -111,7 +118,7 @@ def _kept(problem: ModelProblem, file: Path) -> Iterator[ModelProblem]:
         if _fails(failure) and _is_last():
             failure.add_note(_save(problem, file))
         raise
-    if _is_own(file):
+    if not (_is_reporting() and file.absolute() in ANNOUNCED) and _is_own(file):
         file.unlink(missing_ok=True)
         file.with_suffix(".npz").unlink(missing_ok=True)
 
@@ -125,6 +132,7 @@ def _save(problem: ModelProblem, file: Path) -> str:
         write_model(problem, file, comment=COMMENT)
     except (IIRLError, OSError) as fault:
         return f"counterexample not written: {fault}"
+    ANNOUNCED.add(file.absolute())
     return f"counterexample: iirl-opt solve {file}"
 
 
@@ -146,6 +154,11 @@ def _fails(failure: BaseException) -> bool:
 
 def _is_last() -> bool:
     """Return whether hypothesis does not run the test, or does so for the last time."""
+    return _is_reporting() or not hypothesis.currently_in_test_context()
+
+
+def _is_reporting() -> bool:
+    """Return whether hypothesis runs the test to report a failure, or on an explicit example."""
     if not hypothesis.currently_in_test_context():
-        return True
+        return False
     return bool(getattr(current_build_context(), "is_final", True))

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+import time
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from iirl_opt import library
 from iirl_opt.cli.app import run
 from iirl_opt.errors import IIRLError, InvalidArgument, InvalidGame
 from iirl_opt.testing import games, mdps, save_counterexample
+from iirl_opt.testing.counterexample import COMMENT
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
 QUICK = settings(max_examples=25, database=None, derandomize=True, deadline=None)
@@ -64,6 +66,41 @@ def test_a_passing_test_leaves_no_file_and_takes_its_own_away(tmp_path: Path) ->
     lemma()
     assert not file.exists()
     assert foreign.read_text() == "version = 1\n"
+
+
+@pytest.mark.parametrize("outside", ["after", "before", "deadline", "example"])
+def test_a_file_that_was_announced_is_there_whatever_fails_beside_it(
+    tmp_path: Path, outside: str
+) -> None:
+    # Each failure outside of the block is one more run to report, in which the block passes.
+    # The smallest is reported last, so what fails outside does so for the smaller games.
+    file = tmp_path / "lemma.toml"
+
+    def lemma(game) -> None:
+        small = game.n_states < 3
+        assert not (small and outside == "before")
+        with save_counterexample(file, game, expect={"states": 2}):
+            assert small
+        if outside == "deadline":
+            time.sleep(0.06)
+        elif outside == "after":
+            raise ZeroDivisionError
+
+    lemma = given(game=games(max_states=4))(lemma)
+    for n in (1, 3) if outside == "example" else ():
+        lemma = example(game=iirl.TwoAgentMDP(np.eye(n)[:, None, None], "1/2"))(lemma)
+    lemma = settings(QUICK, deadline=30 if outside == "deadline" else None)(lemma)
+    file.write_text(f"# {COMMENT}\n")  # of a run before
+    with pytest.raises(BaseException) as failure:  # noqa: PT011 - a group, where several fail
+        lemma()
+    assert "counterexample: iirl-opt solve" in _notes(failure.value)
+    assert library.read_model(file).game.n_states == 3
+
+
+def _notes(failure: BaseException) -> str:
+    """Return what an exception was given to say, and those in it."""
+    inner = [_notes(each) for each in getattr(failure, "exceptions", ())]
+    return "\n".join([*getattr(failure, "__notes__", ()), *inner])
 
 
 def test_a_file_of_somebody_else_stays(tmp_path: Path) -> None:
