@@ -61,6 +61,13 @@ class Observation(_Record):
     pi2 : the response, shape (S, B); uniform over the mask where the whole optimal set was seen.
     played : which actions are known to be optimal, shape (S, B).
     whole : whether these are known to be all of them.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], discount=0.5)
+    >>> seen = observe(game, [[1.0], [1.0]], [[True], [True]])
+    >>> seen.whole, seen.played.tolist()
+    (True, [[True], [True]])
     """
 
     pi1: Array
@@ -85,6 +92,16 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     ------
     InvalidPolicy, InvalidObservation
         Names the state: a row that sums to something else, a mask without an action.
+
+    **Cost** arithmetic: one pass over both policies.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> observe(game, [[1.0], [1.0]], [[0.0, 1.0], [0.5, 0.5]]).played.tolist()
+    [[False, True], [True, True]]
+    >>> observe(game, [[1.0], [1.0]], [[False, True], [True, True]]).pi2.tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
     """
     commitment = game.check_leader_policy(pi1)
     answer = as_floats(response, "response")
@@ -120,6 +137,13 @@ class Trajectory(_Record):
         0 … H, integers of shape (H+1,).
 
     **Source** paper, Section 3.1, 3b.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], discount=0.5, states=("hall", "yard"))
+    >>> seen = record_trajectory(game, [[1.0], [1.0]], [("hall", 0, 0), ("yard", 0, 0)])
+    >>> seen.states.tolist(), len(seen)
+    ([0, 1], 2)
     """
 
     pi1: Array
@@ -156,6 +180,8 @@ def record_trajectory(
     InvalidObservation
         There is no step, a step is no triple, the leader plays what it has not committed to, or the
         game never leads from one state to the next: names the step.
+
+    **Cost** arithmetic: one pass over the steps.
 
     Examples
     --------
@@ -207,6 +233,21 @@ def check_trajectory(game: TwoAgentMDP, trajectory: Trajectory) -> None:
     ------
     InvalidPolicy, InvalidObservation
         It was recorded in a game of other sizes.
+
+    **Cost** arithmetic: one pass over the commitment and the steps.
+
+    Examples
+    --------
+    >>> small = TwoAgentMDP([[[[1.0]]]], discount=0.5)
+    >>> large = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], discount=0.5)
+    >>> seen = record_trajectory(large, [[1.0], [1.0]], [(0, 0, 0), (1, 0, 0)])
+    >>> check_trajectory(large, seen)
+    >>> from iirl_opt.errors import InvalidPolicy
+    >>> try:
+    ...     check_trajectory(small, seen)
+    ... except InvalidPolicy as error:
+    ...     print(error)
+    leader policy has shape (2, 1); allowed (1, 1)
     """
     game.check_leader_policy(trajectory.pi1)
     parts = (trajectory.states, trajectory.leader_actions, trajectory.follower_actions)
@@ -244,6 +285,13 @@ def sample_trajectory(
 
     **Source** paper, Section 5, suboptimal responses and partial information; its footnote imposes
     two steps. **Cost** arithmetic: a loop over the steps.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[0, 1]]], [[[1, 0]]]], discount=0.5, start=[1, 0])
+    >>> seen = sample_trajectory(game, [[1.0], [1.0]], [[1.0], [1.0]], 0, min_length=4)
+    >>> seen.states.tolist()
+    [0, 1, 0, 1, 0]
     """
     end = 1 - game.discount if end_probability is None else end_probability
     commitment = game.check_leader_policy(pi1)

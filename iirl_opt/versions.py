@@ -33,6 +33,8 @@ def show_versions() -> None:
 
     Nothing of it is imported for this. On the command line: ``iirl-opt --versions``.
 
+    **Cost** a look at the metadata of each package.
+
     Examples
     --------
     >>> show_versions()  # doctest: +ELLIPSIS

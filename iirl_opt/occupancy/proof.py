@@ -57,6 +57,14 @@ class Side:
     """Side constraints ``rows μ ≤ bounds``, ``equal μ = right`` with multipliers λ and κ.
 
     Rows are (m, S·A·B), dense; none by default.
+
+    Examples
+    --------
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2", start=[1, 0])
+    >>> visits = Side(rows=[[0, 0, 1, 1]], bounds=[0.5], prices=[1])  # of state 1: half a one
+    >>> optimality(game, [0, 1], ([[1], [1]], [[0.75, 0.25], [1, 0]]), visits).upper
+    Fraction(1, 2)
     """
 
     rows: ArrayLike = ()
@@ -102,6 +110,13 @@ def optimality(
     InvalidPolicy, InvalidReward
 
     **Cost** arithmetic: some steps of policy iteration in exact numbers.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], "1/2", start=[1, 0])
+    >>> proof = optimality(game, [0, 1], ([[1], [1]], [[0, 1], [1, 0]]))
+    >>> proof.lower, proof.upper, bool(proof.check())
+    (Fraction(1, 1), Fraction(1, 1), True)
     """
     instance, r = Instance.of(game), _leanest(read_reward(game, reward))
     stated = (side or Side()).exact(np.prod(instance.shape, dtype=int).item())
@@ -259,6 +274,13 @@ def infeasibility(game: TwoAgentMDP, side: Side, values: ArrayLike | None = None
         The ray proves nothing.
 
     **Cost** arithmetic; policy iteration in exact numbers where the values are not good enough.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], "1/2", start=[1, 0])
+    >>> least = Side(rows=[[0, 0, -1, -1]], bounds=[-2], prices=[1])  # state 1 is visited twice
+    >>> bool(infeasibility(game, least).check())
+    True
     """
     instance = Instance.of(game)
     stated = side.exact(np.prod(instance.shape, dtype=int).item())
@@ -295,6 +317,14 @@ def policy_improvement(
         The new policy is worth no more from any state.
 
     **Cost** arithmetic: two linear systems with S unknowns.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount="1/2")
+    >>> stay, go = [[1, 0], [1, 0]], [[0, 1], [1, 0]]
+    >>> proof = policy_improvement(game, [0, 1], ([[1], [1]], stay), ([[1], [1]], go))
+    >>> proof.state, proof.gain
+    (0, Fraction(1, 1))
     """
     instance, r = Instance.of(game), read_reward(game, reward)
     policies = [joint_weights(game, p, name) for p, name in ((old, "old"), (new, "new"))]

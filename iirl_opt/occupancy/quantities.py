@@ -225,6 +225,18 @@ def budget(
     ------
     InvalidArgument
         Limits that are not finite, or not those of the quantities; no name.
+
+    **Cost** a constraint of cvxpy for each limit; nothing is solved.
+
+    Examples
+    --------
+    >>> from iirl_opt import OccupancyMeasure, TwoAgentMDP
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5, start=[1, 0])
+    >>> measure = OccupancyMeasure(game)
+    >>> cap = budget(measure.expected([0.0, 1.0]), 0.5, name="visits")
+    >>> found = measure.maximise([0.0, 1.0], subject_to=[cap])
+    >>> round(found.value, 6), round(float(found.price["visits"]), 6)
+    (0.5, 1.0)
     """
     if isinstance(expected, Mapping):
         limits = limit if isinstance(limit, Mapping) else dict.fromkeys(expected, limit)

@@ -26,7 +26,18 @@ Array = NDArray[np.float64]
 
 
 class StateRow(NamedTuple):
-    """The row of a state: conservation of flow there; a tuple, and asked for as one."""
+    """The row of a state: conservation of flow there; a tuple, and asked for as one.
+
+    Examples
+    --------
+    >>> from iirl_opt import OccupancyMeasure
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], 0.5, start=[1, 0], states=["hall", "yard"])
+    >>> measure = OccupancyMeasure(game)
+    >>> price = measure.by_row(measure.maximise([0.0, 1.0]))
+    >>> round(price[StateRow("hall")], 6), price[("hall",)] == price[StateRow("hall")]
+    (1.0, True)
+    """
 
     state: Any
 
@@ -37,6 +48,16 @@ class ChoiceRow(NamedTuple):
     Attributes
     ----------
     state, leader, follower : labels.
+
+    Examples
+    --------
+    >>> from iirl_opt import OccupancyMeasure
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], 0.5, start=[1, 0], states=["hall", "yard"])
+    >>> measure = OccupancyMeasure(game)
+    >>> price = measure.by_row(measure.maximise([0.0, 1.0]))
+    >>> round(price[ChoiceRow("hall", 0, 0)], 6), round(price[ChoiceRow("hall", 0, 1)], 6)
+    (0.5, 0.0)
     """
 
     state: Any

@@ -50,6 +50,15 @@ class OccupancySolution(Tabular):
     price : by constraint name, the gain of the objective for one more unit of the allowance.
     solved : the solver's record with recomputed residuals; planning's, where no solver was asked.
     side : the side constraints as rows, with their multipliers.
+
+    Examples
+    --------
+    >>> from iirl_opt import OccupancyMeasure
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5, start=[1, 0])
+    >>> found = OccupancyMeasure(game).maximise([0.0, 1.0])
+    >>> found.value, found.measure[0].tolist()
+    (1.0, [[0.0, 1.0]])
     """
 
     game: TwoAgentMDP

@@ -19,6 +19,17 @@ class Tabular:
     """What has a table: it is shown in notebooks, and goes out as a frame, as CSV and as LaTeX.
 
     A record says its own rows by ``table``; the fields of a dataclass in one row are the default.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Run(Tabular):
+    ...     seed: int
+    ...     regret: float
+    >>> print(Run(1, 0.25).to_csv())
+    seed,regret
+    1,0.25
     """
 
     __slots__ = ()
@@ -59,6 +70,8 @@ def tabulate(records: Iterable[Any] | Mapping[str, Any], caption: str = "") -> F
     ------
     InvalidArgument
         One of them has no table, or they are no collection.
+
+    **Cost** one ``table()`` a record.
 
     Examples
     --------
