@@ -28,6 +28,13 @@ class BoltzmannFollower:
     beta : inverse temperature β ≥ 0, in one over the unit of the reward; 0 plays uniformly.
 
     **Source** paper, Section 3.1; computed in logarithms, so large β overflow nowhere.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> BoltzmannFollower(beta=2.0).respond(game, [0, 1], [[1], [1]]).round(3)
+    array([[0.269, 0.731],
+           [0.5  , 0.5  ]])
     """
 
     beta: float

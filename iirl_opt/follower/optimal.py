@@ -25,6 +25,13 @@ def best_responses(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike) -> Opti
     """Return values (S,), action values (S, B) and all optimal actions of the follower's MDP.
 
     **Cost** arithmetic: one planning problem with S states and B actions.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> found = best_responses(game, [0, 1], [[1], [1]])
+    >>> found.values, found.optimal.tolist()
+    (array([1., 2.]), [[False, True], [True, True]])
     """
     return follower_optimum(game, reward, pi1)
 
@@ -74,6 +81,16 @@ class OptimalFollower(TieBreaker):
         same answer every time.
 
     **Source** paper, Section 3.1; the tie rules are ours (the paper's results depend on them).
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> OptimalFollower().respond(game, [0, 1], [[1], [1]])
+    array([[0., 1.],
+           [1., 0.]])
+    >>> OptimalFollower(ties="mix").respond(game, [0, 1], [[1], [1]])  # both do in the second state
+    array([[0. , 1. ],
+           [0.5, 0.5]])
     """
 
     ties: Ties = "first"
@@ -98,6 +115,13 @@ class EpsilonGreedyFollower(TieBreaker):
     ties, seed : as for `OptimalFollower`; ``"all"`` has no meaning here.
 
     **Source** paper, proof of Lemma 3.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> EpsilonGreedyFollower(0.5).respond(game, [0, 1], [[1], [1]])
+    array([[0.25, 0.75],
+           [0.75, 0.25]])
     """
 
     epsilon: float

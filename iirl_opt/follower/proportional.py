@@ -33,6 +33,13 @@ class ProportionalFollower:
         `Affine`, `Power`, `Exponential` and ``np.exp`` are functions that a certificate can state.
 
     **Source** paper, Theorem 3, which needs f increasing with f(0) > 0.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> ProportionalFollower(Affine(constant=1)).respond(game, [0, 1], [[1], [1]])
+    array([[0.42857143, 0.57142857],
+           [0.5       , 0.5       ]])
     """
 
     f: Callable[[Array], Array]

@@ -25,7 +25,18 @@ VALUES = array_of_floats(1, 2, 3, 4, empty=False)
 
 
 class Follower(Protocol):
-    """What every response model does; write your own with this one method."""
+    """What every response model does; write your own with this one method.
+
+    Examples
+    --------
+    >>> class Lazy:  # plays its first action whatever the leader has committed to
+    ...     def respond(self, game, reward, pi1, rng=None):
+    ...         return np.eye(game.n_follower_actions)[np.zeros(game.n_states, dtype=int)]
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> Lazy().respond(game, [0, 1], [[1], [1]])
+    array([[1., 0.],
+           [1., 0.]])
+    """
 
     def respond(
         self,
@@ -40,7 +51,17 @@ class Follower(Protocol):
 
 @runtime_checkable
 class LocalFollower(Follower, Protocol):
-    """A follower whose play in a state depends on its optimal action values there alone."""
+    """A follower whose play in a state depends on its optimal action values there alone.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> follower = BoltzmannFollower(beta=np.log(3))
+    >>> isinstance(follower, LocalFollower)
+    True
+    >>> follower.answer(np.array([0.0, 1.0]))
+    array([0.25, 0.75])
+    """
 
     def answer(
         self,

@@ -45,6 +45,14 @@ def reachable(
     InvalidPolicy
 
     **Cost** arithmetic: one graph search.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], 0.9, start=[1, 0])
+    >>> reachable(game)
+    array([ True,  True])
+    >>> reachable(game, pi1=[[1, 0], [1, 0]])  # a leader that never takes its second action
+    array([ True, False])
     """
     allowed = np.ones(game.shape, dtype=bool)
     if pi1 is not None:
@@ -66,6 +74,12 @@ class CommunicatingClass:
     members : the numbers of the states, ascending.
     states : their labels.
     closed : whether no pair of actions can lead out.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], 0.9, states=["hall", "goal"])
+    >>> communicating_classes(game)[0]
+    CommunicatingClass(members=[0], states=('hall',), closed=False)
     """
 
     members: Integers
@@ -107,7 +121,14 @@ def communicating_classes(game: TwoAgentMDP) -> list[CommunicatingClass]:
 
 @checked(game=GAME)
 def absorbing_states(game: TwoAgentMDP) -> Mask:
-    """Return which states no pair of actions can leave, shape (S,). **Cost** arithmetic."""
+    """Return which states no pair of actions can leave, shape (S,). **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], 0.9)
+    >>> absorbing_states(game)
+    array([False,  True])
+    """
     tail, head = steps(game)
     mask = np.ones(game.n_states, dtype=bool)
     mask[tail[tail != head]] = False

@@ -48,6 +48,15 @@ class ExactOptimum(NamedTuple):
     ----------
     values : shape (S,).
     gaps : by how much each action is worse than the best, (S, B), or (S, A, B) of a whole game.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount="1/2")
+    >>> found = exact_optimum(game, [0, 1], [[1], [1]])
+    >>> found.gaps.tolist()
+    [[Fraction(1, 2), Fraction(0, 1)], [Fraction(0, 1), Fraction(0, 1)]]
+    >>> found.optimal.tolist()
+    [[False, True], [True, True]]
     """
 
     values: Exact
@@ -143,6 +152,12 @@ def exact_gaps(game: TwoAgentMDP, reward: ArrayLike, pi1: ArrayLike, pi2: ArrayL
     InvalidReward, InvalidPolicy, NotExact
 
     **Cost** as `exact_values`.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount="1/3")
+    >>> exact_gaps(game, [0, 1], [[1], [1]], [[0, 1], [1, 0]]).tolist()
+    [[Fraction(1, 3), Fraction(0, 1)], [Fraction(0, 1), Fraction(0, 1)]]
     """
     values = exact_values(game, reward, (pi1, pi2))
     rows, r = _followers(game, exact_reward(game, reward), pi1)

@@ -119,6 +119,14 @@ def introductory_game() -> GridGame:
     walls, since none stands in all three. See `introductory_mazes` for all else.
 
     **Source** paper, Figure 1(a). **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> maze = introductory_game()
+    >>> maze.game.leader_actions
+    ('maze 1', 'maze 2', 'maze 3')
+    >>> maze.text
+    ('...1', 'S...', '....')
     """
     mazes = introductory_mazes()
     first = mazes[0]

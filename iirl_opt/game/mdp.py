@@ -53,6 +53,15 @@ class MDP(FiniteModel):
     InvalidGame, UnknownLabel
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 1], [0, 1]], [[0, 1], [0, 1]]], "9/10", actions=["wait", "go"])
+    >>> mdp
+    MDP(2 states, 2 actions, discount=0.9, 5 transitions, rational)
+    >>> mdp.chain([[1, 0], [1, 0]])
+    array([[0.5, 0.5],
+           [0. , 1. ]])
     """
 
     axes: tuple[str, ...] = ("s", "b")

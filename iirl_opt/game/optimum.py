@@ -110,6 +110,16 @@ class Optimum(Tabular):
     values : optimal from every state, (S,).
     q : (S, n), the value of each choice followed by what has these values.
     iterations : improvement steps.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[0, 1], [0, 1]]], discount=0.5)
+    >>> found = policy_iteration(mdp, [0, 1])
+    >>> found.values, found.actions
+    (array([1., 2.]), array([1, 0]))
+    >>> found.optimal  # in the second state both are
+    array([[False,  True],
+           [ True,  True]])
     """
 
     values: Array
@@ -197,6 +207,13 @@ def policy_iteration(
         `initial` names a choice that does not exist.
 
     **Cost** arithmetic: three linear systems with S unknowns and one matrix an iteration.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[0, 1], [0, 1]]], discount=0.5)
+    >>> policy_iteration(mdp, [0, 1]).policy
+    array([[0., 1.],
+           [1., 0.]])
     """
     mdp, problem = as_mdp(model), joint_problem(model, reward)
     full = np.broadcast_to(problem.reward, mdp.shape)
@@ -227,6 +244,13 @@ def modified_policy_iteration(
     exact : see `policy_iteration`.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[0, 1], [0, 1]]], discount=0.5)
+    >>> found = modified_policy_iteration(mdp, [0, 1])
+    >>> found.values, found.actions
+    (array([1., 2.]), array([1, 0]))
     """
     problem = joint_problem(model, reward)
     actions, near, steps = near_optimum(problem, tolerance, sweeps)
@@ -255,6 +279,13 @@ class Gaps(NamedTuple):
     gaps : ``V(s) − Q(s, b)`` in floats, (S, n).
     widths : a bound on their error, (S, n).
     scale : the local scale of the policy, (S,).
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> found = follower_gaps(game, [0, 1], [[1], [1]])
+    >>> float(found.gaps[0, 0]), bool(found.widths.max() < 1e-12)
+    (0.5, True)
     """
 
     gaps: Array
@@ -277,6 +308,13 @@ def follower_gaps(
 
     **Cost** arithmetic: four linear systems with S unknowns and one matrix, and a planning problem
     without a response.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount=0.5)
+    >>> found = follower_gaps(game, [0, 1], [[1], [1]], [[1, 0], [1, 0]])
+    >>> float(found.gaps[0, 1])  # one who stays would gain as much by going
+    -1.0
     """
     problem = follower_problem(game, reward, pi1)
     if pi2 is None:

@@ -74,6 +74,16 @@ def check_policy(
         Names the state and the sum, or the wrong shape.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> check_policy([[1, 0], [0.25, 0.75]], (2, 2))
+    array([[1.  , 0.  ],
+           [0.25, 0.75]])
+    >>> check_policy([[1, 0], [0.5, 0.25]], (2, 2), states=["hall", "goal"])
+    Traceback (most recent call last):
+        ...
+    iirl_opt.errors.InvalidPolicy: policy[s='goal'] sums to 0.75; allowed 1 ± 1e-09
     """
     array = as_floats(policy, name)
     if array.shape != shape:
@@ -126,6 +136,8 @@ def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
     ----------
     actions : integers of shape (S,), each in ``0 … n_actions - 1``.
 
+    **Cost** arithmetic.
+
     Examples
     --------
     >>> deterministic_policy([1, 0], 2)
@@ -151,13 +163,31 @@ def deterministic_policy(actions: ArrayLike, n_actions: int) -> Array:
 
 @checked(n_states=whole(1), n_actions=whole(1))
 def uniform_policy(n_states: int, n_actions: int) -> Array:
-    """Return the policy that plays every action with the same probability."""
+    """Return the policy that plays every action with the same probability.
+
+    **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> uniform_policy(2, 4)
+    array([[0.25, 0.25, 0.25, 0.25],
+           [0.25, 0.25, 0.25, 0.25]])
+    """
     return np.full((n_states, n_actions), 1.0 / n_actions)
 
 
 @checked(n_states=whole(1), n_actions=whole(1), rng=RNG)
 def random_policy(n_states: int, n_actions: int, rng: int | np.random.Generator | None) -> Array:
-    """Draw a stochastic policy, each row uniform on the simplex."""
+    """Draw a stochastic policy, each row uniform on the simplex.
+
+    **Cost** arithmetic: S·A draws.
+
+    Examples
+    --------
+    >>> policy = random_policy(3, 2, rng=0)
+    >>> policy.shape, policy.sum(axis=1).round(12)
+    ((3, 2), array([1., 1., 1.]))
+    """
     return np.random.default_rng(rng).dirichlet(np.ones(n_actions), size=n_states)
 
 
@@ -165,14 +195,33 @@ def random_policy(n_states: int, n_actions: int, rng: int | np.random.Generator 
 def random_deterministic_policy(
     n_states: int, n_actions: int, rng: int | np.random.Generator | None
 ) -> Array:
-    """Draw a deterministic policy, uniform over all of them."""
+    """Draw a deterministic policy, uniform over all of them.
+
+    **Cost** arithmetic: S draws.
+
+    Examples
+    --------
+    >>> random_deterministic_policy(3, 2, rng=0)
+    array([[0., 1.],
+           [0., 1.],
+           [0., 1.]])
+    """
     chosen = np.random.default_rng(rng).integers(n_actions, size=n_states)
     return deterministic_policy(chosen, n_actions)
 
 
 @checked(pi1=array_of_floats(2, error=InvalidPolicy), pi2=array_of_floats(2, error=InvalidPolicy))
 def joint_policy(pi1: ArrayLike, pi2: ArrayLike) -> Array:
-    """Return the product policy ``pi1[s, a] * pi2[s, b]`` of shape (S, A, B)."""
+    """Return the product policy ``pi1[s, a] * pi2[s, b]`` of shape (S, A, B).
+
+    **Cost** arithmetic: S·A·B products.
+
+    Examples
+    --------
+    >>> joint_policy([[0.5, 0.5]], [[0.25, 0.75]])
+    array([[[0.125, 0.375],
+            [0.125, 0.375]]])
+    """
     left, right = np.asarray(pi1, dtype=float), np.asarray(pi2, dtype=float)
     if len(left) != len(right):
         raise InvalidPolicy("pi2", f"has {len(right)} rows", f"{len(left)}, as pi1", right.shape)
@@ -186,6 +235,14 @@ def mix(policies: Sequence[ArrayLike], weights: ArrayLike) -> Array:
 
     The mixture plays policy i with probability ``weights[i]``, drawn anew at every step (it is
     not the mixture of whole runs, whose occupancy differs).
+
+    **Cost** arithmetic, linear in the entries of the policies.
+
+    Examples
+    --------
+    >>> mix([[[1, 0], [0, 1]], [[1, 0], [1, 0]]], [0.25, 0.75])
+    array([[1.  , 0.  ],
+           [0.75, 0.25]])
     """
     row = np.atleast_2d(as_floats(weights, "weights"))
     w = check_policy(row, (1, len(policies)), name="weights")[0]
@@ -215,6 +272,13 @@ def split(
     NotAProduct
         It is correlated: names the state and by how much an entry differs from the product of the
         marginals.
+
+    **Cost** arithmetic, linear in the S·A·B entries.
+
+    Examples
+    --------
+    >>> split([[[0.125, 0.375], [0.125, 0.375]]])
+    (array([[0.5, 0.5]]), array([[0.25, 0.75]]))
     """
     array = as_floats(joint, "joint policy")
     if array.ndim != 3:

@@ -31,6 +31,15 @@ class Pruned:
     game : the smaller game, of S' states, with the labels and exact numbers of the old one.
     kept : the old numbers of its states, ascending, shape (S',).
     n_states : the number of states of the old game, S.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0]]], [[[0, 1]]]], 0.9, start=[1, 0], states=["in", "out"])
+    >>> pruned = prune(game)
+    >>> pruned.kept, pruned.game.states
+    (array([0]), ('in',))
+    >>> pruned.extend([2.5], fill=np.nan)
+    array([2.5, nan])
     """
 
     game: TwoAgentMDP

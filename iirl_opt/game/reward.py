@@ -82,6 +82,13 @@ def tie_tolerance(reward: ArrayLike, discount: float) -> float:
     ones on a local scale (`Optimum.near`).
 
     ``max(1e-9 span(r), 8 ε max|r| / (1−γ)) / (1−γ)`` with ε the rounding unit.
+
+    **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> tie_tolerance([0, 1], 0.5), tie_tolerance([7, 7], 0.5) < 1e-12
+    (2e-09, True)
     """
     r = np.asarray(reward, dtype=float)
     rounding = ROUNDING * np.abs(r).max() / (1 - discount)

@@ -37,6 +37,17 @@ def save_game(game: TwoAgentMDP, path: str | Path) -> None:
     ------
     InvalidArgument
         A label is no literal (text, number, tuple of those), so it could not be read back.
+
+    **Cost** arithmetic, linear in the transitions: one file is written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> game = TwoAgentMDP([[[[1, 2]]], [[[0, 1]]]], "9/10")
+    >>> with TemporaryDirectory() as folder:
+    ...     save_game(game, f"{folder}/game.npz")
+    ...     load_game(f"{folder}/game.npz") == game
+    True
     """
     write_arrays(game, path, {})
 
@@ -74,6 +85,17 @@ def load_game(path: str | Path) -> TwoAgentMDP:
         There is no such file, or it cannot be opened.
     FileProblem
         The file is no saved game, or damaged, or of another format version.
+
+    **Cost** arithmetic, linear in the transitions: one file is read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> game = TwoAgentMDP([[[[1, 2]]], [[[0, 1]]]], "9/10")
+    >>> with TemporaryDirectory() as folder:
+    ...     save_game(game, f"{folder}/game.npz")
+    ...     load_game(f"{folder}/game.npz")
+    TwoAgentMDP(2 states, 1×1 actions, discount=0.9, 3 transitions, rational)
     """
     return game_of(path, read_arrays(path))
 

@@ -35,6 +35,12 @@ def evaluate(
     policy : (S, B) in an MDP; in a game a pair ``(pi1, pi2)`` or a joint policy (S, A, B).
 
     **Cost** arithmetic: one linear system with S unknowns.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[0, 1], [0, 1]]], discount=0.5)
+    >>> evaluate(mdp, [0, 1], [[0, 1], [1, 0]])
+    array([1., 2.])
     """
     mdp, flat = as_mdp(model), policy_weights(model, policy)
     r = check_reward(model, reward).reshape(model.n_states, -1)
@@ -53,6 +59,15 @@ def local_scale(
     factor multiplies it.
 
     **Cost** arithmetic: two linear systems with S unknowns.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1, 0]], [[0, 1]]], discount=0.5)
+    >>> local_scale(mdp, [[5], [5]], [[1], [1]])  # a constant says nothing
+    array([0., 0.])
+    >>> mdp = MDP([[[0, 1]], [[1, 0]]], discount=0.5)
+    >>> local_scale(mdp, [0, 1], [[1], [1]]).round(3)
+    array([0.943, 0.943])
     """
     mdp, flat = as_mdp(model), policy_weights(model, policy)
     r = check_reward(model, reward).reshape(model.n_states, -1)
@@ -90,6 +105,12 @@ def error_bound(
     anywhere. A policy given in floats is taken as these floats over the exact sums of its rows.
 
     **Source** `iirl_opt.game.factors`. **Cost** arithmetic: a linear system with S unknowns.
+
+    Examples
+    --------
+    >>> mdp = MDP([[[1]]], discount=0.5)  # the value of its policy is 2
+    >>> error_bound(mdp, [1], [[1]], [1.75]).round(3)
+    array([0.25])
     """
     flat, mdp = policy_weights(model, policy), as_mdp(model)
     mean, slop = joint_problem(model, reward).mixed(flat)

@@ -55,6 +55,17 @@ class MaxMargin:
     penalty : ≥ 0, on the sum of absolute rewards.
 
     **Source** Ng & Russell 2000. **Cost** one LP.
+
+    Examples
+    --------
+    >>> from iirl_opt import OptimalFollower, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> pi1 = [[1, 0], [1, 0], [1, 0]]
+    >>> pi2 = OptimalFollower().respond(game, truth, pi1)
+    >>> feasible = FeasibleRewards(game).observe(pi1, pi2)
+    >>> found = MaxMargin().choose(feasible, rng=0)
+    >>> found.reward.round(3), round(found.evidence.value, 3)
+    (array([ 1.,  1., -1.]), 0.627)
     """
 
     penalty: float = 0.0
@@ -83,6 +94,17 @@ class MaximumEntropy:
 
     **Source** Ziebart 2010, for several environments. **Cost** arithmetic: soft value iteration for
     every episode in some hundred steps of a quasi-Newton method.
+
+    Examples
+    --------
+    >>> from iirl_opt import OptimalFollower, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> pi1 = [[1, 0], [1, 0], [1, 0]]
+    >>> pi2 = OptimalFollower().respond(game, truth, pi1)
+    >>> feasible = FeasibleRewards(game).observe(pi1, pi2)
+    >>> found = MaximumEntropy(penalty=0.1).choose(feasible, rng=0)
+    >>> found.reward.round(2), found.evidence.success
+    (array([ 0.98,  1.71, -2.7 ]), True)
     """
 
     penalty: float = 1e-2
@@ -126,7 +148,16 @@ class MaximumEntropy:
 
 @dataclass(frozen=True)
 class RandomReward:
-    """A reward drawn uniformly from the simplex, whatever was seen."""
+    """A reward drawn uniformly from the simplex, whatever was seen.
+
+    Examples
+    --------
+    >>> from iirl_opt import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=1)
+    >>> found = RandomReward().choose(FeasibleRewards(game), rng=0)
+    >>> found.reward.round(3), found.evidence
+    (array([0.395, 0.593, 0.012]), None)
+    """
 
     @checked(feasible=FEASIBLE, rng=RNG, solver=SOLVER)
     def choose(
@@ -188,6 +219,16 @@ class FixedEnvironment(Learner):
     learner : the learner within, such as ``InteractiveIRL(game, choice=MaxMargin())``.
 
     **Source** paper, Section 6, "fixed environment".
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> learner = FixedEnvironment(InteractiveIRL(game, choice=MaxMargin(), seed=0))
+    >>> for _ in range(3):
+    ...     learner = learner.tell([[1, 0], [1, 0], [1, 0]])
+    >>> len(learner.history), len(learner.learner.history)  # three seen, one learnt from
+    (3, 1)
     """
 
     learner: Learner

@@ -50,6 +50,16 @@ class Chosen(NamedTuple):
     reward : shape (S,) or (S, A, B).
     evidence : what supports it: a `RewardSolution`, a `Ball`, a `Centre`, a tuple of them; None of
         a choice that needs none.
+
+    Examples
+    --------
+    >>> from iirl_opt import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=1)
+    >>> found = RandomVertex().choose(FeasibleRewards(game), rng=0)
+    >>> found.reward > 0
+    array([ True, False, False])
+    >>> type(found.evidence).__name__
+    'RewardSolution'
     """
 
     reward: Array
@@ -60,7 +70,19 @@ class Chosen(NamedTuple):
 
 
 class RewardChoice(Protocol):
-    """What every choice of a reward does."""
+    """What every choice of a reward does.
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, random_game
+    >>> class Uphill:  # the same belief, whatever is seen
+    ...     def choose(self, feasible, rng, solver=None):
+    ...         return Chosen(np.linspace(0, 1, feasible.game.n_states))
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> learner = InteractiveIRL(game, choice=Uphill()).tell([[1, 0], [1, 0], [1, 0]])
+    >>> learner.estimate()
+    array([0. , 0.5, 1. ])
+    """
 
     def choose(
         self,
@@ -85,6 +107,15 @@ class RandomVertex:
         `FeasibleRewards.maximise`. By default none may.
 
     **Source** paper, Algorithm 1, lines 6 and 7. **Cost** one LP; more when it meets constants.
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, random_game
+    >>> game, _ = random_game(3, 2, 2, rng=1)
+    >>> RandomVertex().choose(FeasibleRewards(game), rng=0).reward > 0
+    array([ True, False, False])
+    >>> InteractiveIRL(game, choice=RandomVertex(joint=True)).choice.joint
+    True
     """
 
     joint: bool = False
@@ -119,6 +150,13 @@ class MeanOfVertices:
     price : of violations, as for `RandomVertex`.
 
     **Cost** n LPs.
+
+    Examples
+    --------
+    >>> from iirl_opt import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=1)
+    >>> MeanOfVertices(n=4).choose(FeasibleRewards(game), rng=0).reward
+    array([0.5 , 0.25, 0.25])
     """
 
     n: int = 5
@@ -148,6 +186,17 @@ class ChebyshevCentre:
     """The centre of the largest ball in the set.
 
     **Cost** a few LPs.
+
+    Examples
+    --------
+    >>> from iirl_opt import OptimalFollower, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> pi1 = [[1, 0], [1, 0], [1, 0]]
+    >>> pi2 = OptimalFollower().respond(game, truth, pi1)
+    >>> feasible = FeasibleRewards(game).observe(pi1, pi2)
+    >>> found = ChebyshevCentre().choose(feasible, rng=0)
+    >>> found.reward.round(3), round(found.evidence.radius, 3)
+    (array([0.349, 0.498, 0.153]), 0.187)
     """
 
     domain: RewardDomain | None = None
@@ -174,6 +223,17 @@ class AnalyticCentre:
     price : of a unit of violation of a row (rows have norm one); see `analytic_centre`.
 
     **Cost** arithmetic: some ten to fifty S×S linear systems.
+
+    Examples
+    --------
+    >>> from iirl_opt import OptimalFollower, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> pi1 = [[1, 0], [1, 0], [1, 0]]
+    >>> pi2 = OptimalFollower().respond(game, truth, pi1)
+    >>> feasible = FeasibleRewards(game).observe(pi1, pi2)
+    >>> found = AnalyticCentre().choose(feasible, rng=0)
+    >>> found.reward.round(3), feasible.contains(found.reward)
+    (array([0.273, 0.624, 0.103]), True)
     """
 
     price: float = 1e8
@@ -204,6 +264,14 @@ class HitAndRunMean:
     n : how many points, at least 1.
 
     **Cost** a few LPs, then ``(n + 10) d`` products with the dense rows in d dimensions.
+
+    Examples
+    --------
+    >>> from iirl_opt import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=1)
+    >>> found = HitAndRunMean(n=20).choose(FeasibleRewards(game), rng=0)
+    >>> found.reward.shape, round(float(found.reward.sum()), 6)
+    ((3,), 1.0)
     """
 
     n: int = 50

@@ -42,6 +42,8 @@ ROUNDING = 1e-12
 def loss(best: float, value: float) -> float:
     """Return ``best − value``, or 0 where the two differ by rounding alone.
 
+    **Cost** arithmetic.
+
     Examples
     --------
     >>> loss(2.0, 1.5), loss(0.1 + 0.2, 0.3)
@@ -63,6 +65,15 @@ def best_value(game: TwoAgentMDP, truth: ArrayLike, follower: Follower | None = 
 
     **Source** paper, Section 3.1. **Cost** one LP; for a follower that errs also an approximate
     value iteration.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], 0.5, start=[1, 0])
+    >>> round(best_value(game, [0, 1]), 6)
+    1.0
+    >>> from iirl_opt import EpsilonGreedyFollower
+    >>> round(best_value(game, [0, 1], EpsilonGreedyFollower(0.5)), 6)  # it stays now and then
+    0.857143
     """
     joint = commit(game, truth)
     if not isinstance(follower, LocalFollower) or isinstance(follower, OptimalFollower):
@@ -110,6 +121,14 @@ def regret(
 
     **Source** paper, Section 3.1 (objective and regret). **Cost** arithmetic, one linear system an
     episode.
+
+    Examples
+    --------
+    >>> from iirl_opt import observe
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], 0.5, start=[1, 0])
+    >>> stays, goes = ([[1], [1]], [[1, 0], [1, 0]]), ([[1], [1]], [[0, 1], [1, 0]])
+    >>> regret(game, [0, 1], [observe(game, *stays), observe(game, *goes)])
+    array([1., 0.])
     """
     whole = [seen for seen in history if isinstance(seen, Observation)]
     if len(whole) < len(history):

@@ -45,6 +45,14 @@ class Episode(Tabular, Generic[L]):
     values : true values (S,) of the plan and its response from every state.
     value : the same from the start distribution.
     best : what regret is measured against, V*.
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> (episode,) = interact(InteractiveIRL(game, seed=0), truth, 1)
+    >>> episode.number, episode.regret == episode.best - episode.value
+    (1, True)
     """
 
     number: int
@@ -114,6 +122,19 @@ def interact(
         The truth is no reward of the game.
 
     **Source** paper, Section 3.2; trajectories: Section 5.
+
+    **Cost** as `Learner.ask` and `Learner.tell` an episode, its response and one linear system;
+    before the first one `best_value`, unless `best` is given.
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> for episode in interact(InteractiveIRL(game, seed=0), truth, 3):
+    ...     print(episode.number, round(episode.regret, 3))
+    1 0.025
+    2 0.061
+    3 0.0
     """
     if horizon is not None and min_length is not None:
         raise InvalidArgument("min_length", "stands beside horizon", "one of them", min_length)

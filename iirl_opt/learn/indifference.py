@@ -49,6 +49,16 @@ class Indifference:
     states : where it mixes, sorted.
     pairs : the follower's two actions (b, b') there, shape (states, 2).
     cost : what it loses from the start distribution under the reward, ≥ 0; recomputed.
+
+    Examples
+    --------
+    >>> from iirl_opt import ActiveIRL, OptimalFollower, random_game
+    >>> game, truth = random_game(4, 2, 2, rng=2)
+    >>> learner = ActiveIRL(game, seed=0)
+    >>> learner = learner.tell(OptimalFollower().respond(game, truth, learner.ask()))
+    >>> mixed = learner.mix()
+    >>> mixed.states, mixed.policy[1].round(3), round(mixed.cost, 3)
+    (array([1]), array([0.422, 0.578]), 0.224)
     """
 
     policy: Array

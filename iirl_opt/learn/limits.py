@@ -65,6 +65,15 @@ class Distinction:
         constants, the rewards of places that none can reach or avoid, potential-based shaping.
     answers : for both rewards the one answer to all commitments, where that is the proof.
     commitment : a commitment (S, A) of Fractions to which different responses are optimal, or None.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from iirl_opt.library import read_model
+    >>> game, most = read_model("same-answer").game, Fraction("0.95")
+    >>> found = indistinguishable(game, [0, 1, most], [0, most, 1])
+    >>> found, found.decided
+    (Distinction(indistinguishable: one answer to all commitments), True)
     """
 
     game: TwoAgentMDP

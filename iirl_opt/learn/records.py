@@ -85,6 +85,16 @@ def recall(learner: L, record: Mapping[str, Any], *, best: float) -> Episode[L]:
         The record is none of the learner's next episode, or no answer of its game.
 
     **Cost** that of `Learner.tell`; no commitment is planned again.
+
+    Examples
+    --------
+    >>> from iirl_opt import InteractiveIRL, interact, random_game
+    >>> game, truth = random_game(3, 2, 2, rng=1)
+    >>> learner = InteractiveIRL(game, seed=0)
+    >>> (episode,) = interact(learner, truth, 1)
+    >>> again = recall(learner, record_of(episode), best=episode.best)
+    >>> again.number, again.regret == episode.regret, again.learner.episode
+    (1, True, 1)
     """
     game, number = learner.game, learner.episode + 1
     if record.get("episode") != number:

@@ -64,6 +64,13 @@ class OneAnswer(NamedTuple):
     ----------
     optimal : the mask (S, B) of the optimal actions, the same under every commitment.
     lead : every other action is worse by at least this, under every commitment; None without any.
+
+    Examples
+    --------
+    >>> from iirl_opt.library import read_model
+    >>> game = read_model("same-answer").game
+    >>> one_answer(game, [0, 1, Fraction("0.95")])
+    OneAnswer(optimal=<3×2, 4 true>, lead=9/20)
     """
 
     optimal: Mask
@@ -87,6 +94,15 @@ def one_answer(game: TwoAgentMDP, reward: ArrayLike, *, limit: int = LIMIT) -> O
 
     **Cost** no program: a linear system in Fractions for each deterministic commitment, and then
     S·B matrices of size A×A.
+
+    Examples
+    --------
+    >>> from iirl_opt.library import read_model
+    >>> game = read_model("same-answer").game
+    >>> one_answer(game, [0, 1, Fraction("0.95")]).optimal.tolist()
+    [[True, True], [True, False], [True, False]]
+    >>> one_answer(game, [0, 1, 0]) is None
+    True
     """
     r = exact_reward(game, reward)
     check_count(game, limit)
