@@ -55,6 +55,14 @@ class AffineClass:
     (a constant lies in every class). With ``strict`` membership λ1 > 0 is asked for.
 
     **Source** paper, Lemma 1.
+
+    Examples
+    --------
+    >>> same = AffineClass([0.0, 1.0, 3.0])
+    >>> same.contains([5.0, 7.0, 11.0]), same.contains([3.0, 1.0, 0.0])
+    (True, False)
+    >>> round(same.nearest([0.0, 1.0, 2.0]).value, 9)
+    0.333333333
     """
 
     reward: Array
@@ -175,6 +183,15 @@ def affine_distance(first: ArrayLike, second: ArrayLike) -> float:
     ------
     InvalidReward
         The shapes differ, or a reward is no finite (S,).
+
+    **Cost** arithmetic: one pass over the states.
+
+    Examples
+    --------
+    >>> affine_distance([0.0, 1.0, 3.0], [5.0, 7.0, 11.0])
+    0.0
+    >>> round(affine_distance([0.0, 1.0, 0.0], [0.0, 0.0, 1.0]), 6)  # two thirds of π
+    2.094395
     """
     a, b = StateReward.of(first, "first"), StateReward.of(second, "second")
     if a.size != b.size:
@@ -193,6 +210,14 @@ def affine_halfspaces(reward: ArrayLike) -> Array:
     Rows of zeros (N ≤ 2) are left out; the rest are scaled to a largest entry of one.
 
     **Source** paper, the lemma on half-spaces in the proof of Theorem 2. **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> halfspaces = affine_halfspaces([0.0, 1.0, 2.0])
+    >>> halfspaces.tolist()
+    [[0.5, -1.0, 0.5], [-0.5, 1.0, -0.5], [-1.0, 0.0, 1.0]]
+    >>> (halfspaces @ [5.0, 7.0, 9.0]).tolist()  # an image of it
+    [0.0, 0.0, 4.0]
     """
     r = StateReward.of(reward)
     rows = class_rows(r)

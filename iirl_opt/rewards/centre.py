@@ -78,6 +78,14 @@ class Centre(MaybeConstant):
     converged : whether the decrement met the tolerance and no row left out is violated, by more
         than some 1/p and a tenth of a standard deviation.
     price : of a unit of violation.
+
+    Examples
+    --------
+    >>> centre = analytic_centre(np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]) / np.sqrt(2))
+    >>> centre.point.round(3).tolist()
+    [0.1, 0.3, 0.6]
+    >>> centre.spread(2, rng=0).shape
+    (2, 3)
     """
 
     point: Array
@@ -187,6 +195,13 @@ def analytic_centre(
     **Cost** arithmetic: a product ``Gᵀ D G`` and a Cholesky factorisation a Newton step, of which
     there are 5 to 10 near an earlier centre, some 20 from the constant, and more where rows that
     were left out turn out to be violated.
+
+    Examples
+    --------
+    >>> rows = np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]) / np.sqrt(2)  # r0 ≤ r1 ≤ r2
+    >>> found = analytic_centre(rows)
+    >>> found.converged, bool((found.margins > 0).all())
+    (True, True)
     """
     g = np.asarray(rows, dtype=float)
     if not g.shape[1]:

@@ -53,7 +53,20 @@ def REWARD_ROWS(name: str, value: Any) -> Any:
 
 
 class RewardDomain(Protocol):
-    """A set of rewards to look in, given as constraints on a cvxpy expression."""
+    """A set of rewards to look in, given as constraints on a cvxpy expression.
+
+    Examples
+    --------
+    >>> class Prizes:
+    ...     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
+    ...         return [r >= 0, cp.sum(r) <= 2]
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> round(known.maximise([0.0, 1.0], domain=Prizes()).value, 6)
+    2.0
+    """
 
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
         """Return constraints that hold r in the set."""
@@ -66,6 +79,13 @@ class RewardSimplex:
 
     Every non-constant state reward has a positive affine image here, so nothing is lost
     (Lemma 1 with λ1 > 0). **Source** paper, Section 4.2.
+
+    Examples
+    --------
+    >>> RewardSimplex().contains([0.25, 0.75]), RewardSimplex().contains([0.5, 1.0])
+    (True, False)
+    >>> [rule.label for rule in RewardSimplex().constraints(cp.Variable(2))]
+    ['simplex sum', 'simplex']
     """
 
     @checked(reward=REWARD_ARRAY, tolerance=POSITIVE)
@@ -89,7 +109,14 @@ class RewardSimplex:
 @checked(bound=POSITIVE)
 @dataclass(frozen=True)
 class RewardBox:
-    """Rewards with ``|r| ≤ bound`` in every entry."""
+    """Rewards with ``|r| ≤ bound`` in every entry.
+
+    Examples
+    --------
+    >>> box = RewardBox(2.0)
+    >>> box.contains([-2.0, 1.0]), box.contains([3.0, 0.0])
+    (True, False)
+    """
 
     bound: float = 1.0
 

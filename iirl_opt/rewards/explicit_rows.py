@@ -113,6 +113,16 @@ class DistinctRows(NamedTuple):
         The row says that `action` is not better in `state` than the response of `episode`.
     ties : shape (k, S), of actions that were played beside others.
     tie_episode, tie_state, tie_action : shape (k,).
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> found = known.distinct_rows()
+    >>> found.rows.round(6).tolist(), found.state.tolist(), found.action.tolist()
+    ([[-1.0, 1.0]], [0], [0])
     """
 
     rows: Array

@@ -45,6 +45,16 @@ class Ball(MaybeConstant):
     centre : shape (S,) or (S, A, B).
     radius : Euclidean; zero where the set is a single point.
     solved : the solver's record.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> ball = known.chebyshev_centre()
+    >>> ball.centre.round(6).tolist(), round(ball.radius, 6)
+    ([0.25, 0.75], 0.353553)
     """
 
     centre: Array

@@ -82,6 +82,16 @@ def inclusion(
 
     **Cost** arithmetic: least squares and a rational system for each half-space over the gaps that
     its multipliers use, and a linear system with S unknowns for each such gap.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> seen = iirl.observe(game, [[1], [1]], [[0, 1], [1, 0]])
+    >>> proof = inclusion(game, [seen], [[-1, 1]])  # state 1 pays as much, or more
+    >>> proof.slack, bool(proof.check())
+    (Fraction(0, 1), True)
     """
     if (halfspaces is None) == (reward is None):
         raise InvalidArgument(
@@ -151,6 +161,15 @@ def class_inclusion(
         The reward is constant, and a tangent is given.
 
     **Cost** as `inclusion`.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> seen = iirl.observe(game, [[1], [1]], [[0, 1], [1, 0]])
+    >>> bool(class_inclusion(game, [0, 1], [seen]).check())
+    True
     """
     instance = Instance.of(game)
     given = np.asarray(reward)

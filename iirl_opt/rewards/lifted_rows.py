@@ -41,7 +41,19 @@ ZERO = 1e-12
 
 
 class Lifted(NamedTuple):
-    """A set in lifted form: equalities, and labelled expressions that are to be nonnegative."""
+    """A set in lifted form: equalities, and labelled expressions that are to be nonnegative.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> lifted = known.lifted(cp.Variable(2))
+    >>> [label for label, _ in lifted.nonnegative]
+    ['optimal[1]']
+    """
 
     equalities: list[cp.Constraint]
     nonnegative: list[tuple[str, cp.Expression]]

@@ -35,6 +35,16 @@ class ObservedRow(NamedTuple):
     episode : counted from 1; of trajectories under one commitment, the first.
     state : label.
     action : the follower action whose gap is bounded; None of a bound on the state's value.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> price = known.by_row(known.maximise([1.0, 0.0]))
+    >>> round(price[ObservedRow(1, 0, 0)], 6)
+    1.0
     """
 
     episode: int

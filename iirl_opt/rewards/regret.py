@@ -92,6 +92,16 @@ class RegretBound(MaybeConstant):
     proof, base_proof : (S, A, B), the line of multipliers behind each bound, and behind `base`.
     solved, screened : how many of the advantages took a program of their own, and how many did not.
     tolerance : bounds that differ by less are equal.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> bound = regret_bound(known, [[1], [1]], starts=1)
+    >>> bound.zero, bound.exact, bool(bound.check())
+    (True, True, True)
     """
 
     feasible: FeasibleRewards
@@ -229,6 +239,16 @@ def regret_bound(
     **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
     a fraction of them, and a few for the lower bound; on large games some hundred products of an
     (S·A·B, width) and a (width, 6·width) matrix in their place.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> nothing_known = iirl.FeasibleRewards(game)
+    >>> bound = regret_bound(nothing_known, [[1], [1]], [[1, 0], [1, 0]], starts=1)
+    >>> round(bound.lower, 6), round(bound.upper, 6)
+    (0.5, 0.5)
     """
     allowed = GROWTH / (1 - feasible.game.discount) if tolerance is None else tolerance
     random = np.random.default_rng(rng)
@@ -339,6 +359,15 @@ def certified(
     False says that there is no proof, not that there is such a reward.
 
     **Cost** as `regret_bound`, which stops early here.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> certified(known, [[1], [1]], delta=0.01)
+    True
     """
     return regret_bound(feasible, pi1, response, delta=delta, solver=solver).upper <= delta
 

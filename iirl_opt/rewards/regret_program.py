@@ -51,6 +51,15 @@ class WorstRegret(Tabular, MaybeConstant):
         `regret_bound`, which is proved, where that is smaller.
     reward : (S,), or (S, A, B).
     solved : the solver's record.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> worst = worst_regret(iirl.FeasibleRewards(game), [[1], [1]], [[1, 0], [1, 0]])
+    >>> round(worst.value, 6), worst.reward.round(6).tolist()
+    (0.5, [0.0, 1.0])
     """
 
     value: float
@@ -90,6 +99,15 @@ def worst_regret(
 
     **Cost** one mixed-integer program with S·A·B binaries: seconds up to some six states with four
     choices each, hopeless for dozens.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> round(worst_regret(known, [[1], [1]], [[1, 0], [1, 0]]).value, 6)
+    0.5
     """
     proved = regret_bound(feasible, pi1, response, joint=joint, tighten=False, solver=solver)
     if not proved.seen:

@@ -66,6 +66,16 @@ def violation(
         There is no such state or action, or the reward does explain this choice.
 
     **Cost** arithmetic: one linear system with S unknowns.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> seen = iirl.observe(game, [[1], [1]], [[0, 1], [1, 0]])
+    >>> proof = violation(game, [1, 0], seen, state=0, action=0)
+    >>> proof.advantage, bool(proof.check())
+    (Fraction(1, 2), True)
     """
     instance, r = Instance.of(game), read_reward(game, reward)
     sizes = {"state": (state, game.n_states), "action": (action, game.n_follower_actions)}
@@ -125,6 +135,16 @@ def witness(
         The reward does not explain the observations, or ``h·r ≥ 0``, beyond rounding.
 
     **Cost** arithmetic: T linear systems with S unknowns for every attempt.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> seen = iirl.observe(game, [[1], [1]], [[0, 1], [1, 0]])
+    >>> proof = witness(game, [0, 1], [seen], halfspace=[1, -1])
+    >>> proof.margin, bool(proof.check())
+    (Fraction(1, 1), True)
     """
     instance, given = Instance.of(game), read_reward(game, reward)
     h = as_fractions(halfspace)

@@ -51,6 +51,16 @@ class RewardSolution(MaybeConstant):
     reward : shape (S,), or (S, A, B) for joint rewards.
     value : the optimal objective.
     solved : the solver's record with recomputed residuals.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> found = known.maximise([-1.0, 1.0])
+    >>> found.reward.round(6).tolist(), round(found.value, 6), found.constant
+    ([0.0, 1.0], 1.0, False)
     """
 
     reward: Array

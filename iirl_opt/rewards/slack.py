@@ -25,6 +25,15 @@ class ViolatedRow(NamedTuple):
     state : label.
     action : the follower action that would have been better, or (when tied) is worse than played.
     slack : by how much; in the unit of the values.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> known.violations([1.0, 0.0])
+    (ViolatedRow(episode=1, state=0, action=0, slack=0.5),)
     """
 
     episode: int
