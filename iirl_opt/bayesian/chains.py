@@ -42,6 +42,12 @@ class Diagnostics(NamedTuple):
     ----------
     r_hat : the largest rank-normalised split R-hat; NaN where too few draws decide nothing.
     ess_bulk, ess_tail : the smallest effective sample sizes.
+
+    Examples
+    --------
+    >>> found = Diagnostics(r_hat=1.21, ess_bulk=35.0, ess_tail=28.0)  # as ``chains.diagnostics``
+    >>> found.r_hat > 1.05  # these chains have not mixed
+    True
     """
 
     r_hat: float
@@ -60,6 +66,17 @@ class Ridge(NamedTuple):
     uniform_share : mean of ``S · min r``, the share of a draw that is the constant reward.
     spread : relative standard deviation of the parameter as drawn.
     spread_normalised : the same after ``"min"``.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> chains = sample(Posterior(Evidence(game)), 40, fast=False)
+    >>> 0 <= chains.ridge.uniform_share <= 1
+    True
+    >>> chains.ridge.spread > 0  # of the parameter, as drawn
+    True
     """
 
     uniform_share: float
@@ -92,6 +109,17 @@ class Chains(Tabular):
     parameter : the name of the parameter.
     scales : whether it is in one over the unit of the reward.
     seconds : how long it took.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> chains = sample(Posterior(Evidence(game)), 40, chains=2, thin=4, fast=False)
+    >>> chains.n_draws, chains.rewards.shape, chains.mean_reward.shape
+    (20, (2, 10, 3), (3,))
+    >>> chains.table().column("quantity")
+    ['beta', 'reward[0]', 'reward[1]', 'reward[2]']
     """
 
     rewards: Array

@@ -38,6 +38,16 @@ class FollowerFamily(Protocol):
     scales : whether it is in one over the unit of the reward, so that ``(λ r + c, θ/λ)`` is the
         same follower as ``(r, θ)`` for every λ > 0; otherwise ``(λ r + c, θ)`` must be.
     bounds : the smallest and the largest number that a follower of the family can have.
+
+    Examples
+    --------
+    >>> class Careful(EpsilonGreedyFamily):  # your own: errs in one step of ten at most
+    ...     bounds = (0.0, 0.1)
+    >>> from iirl_opt.bayesian import Evidence, Posterior
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> isinstance(Careful(), FollowerFamily), Posterior(Evidence(game), Careful()).support
+    (True, (0.0, 0.1))
     """
 
     @property
@@ -71,6 +81,14 @@ class BoltzmannFamily:
 
     **Source** paper, Section 5.1. The second line of its likelihood drops the normalising constant,
     which depends on reward and β; here it is kept.
+
+    Examples
+    --------
+    >>> family = BoltzmannFamily()
+    >>> np.exp(family.log_answer(np.array([[0.0, 1.0]]), 2.0)).round(3)  # of Q = 0, 1; β = 2
+    array([[0.119, 0.881]])
+    >>> family.follower(2.0)
+    BoltzmannFollower(beta=2.0)
     """
 
     parameter = "beta"
@@ -97,6 +115,14 @@ class EpsilonGreedyFamily:
     """Followers that play optimally with probability 1 − ε and uniformly else; ties are mixed.
 
     **Source** paper, Section 5.1, footnote, and the proof of Lemma 3.
+
+    Examples
+    --------
+    >>> family = EpsilonGreedyFamily()
+    >>> np.exp(family.log_answer(np.array([[0.0, 1.0]]), 0.2)).round(3)  # of Q = 0, 1; ε = 0.2
+    array([[0.1, 0.9]])
+    >>> family.follower(0.2)
+    EpsilonGreedyFollower(epsilon=0.2, ties='mix', seed=None)
     """
 
     parameter = "epsilon"

@@ -75,6 +75,11 @@ class SimplexWalk:
     ----------
     moves : how many a proposal makes.
     grid : the number of units that the reward is divided into; 1000 is the paper's 0.001.
+
+    Examples
+    --------
+    >>> SimplexWalk(grid=10).snap(np.array([0.33, 0.33, 0.34]))  # of its ten units
+    array([3, 3, 4])
     """
 
     moves: int = 100
@@ -111,6 +116,16 @@ class DirichletProposal:
     offset : > 0; keeps the distribution proper where a reward is nearly 0.
     acceptance : the share of accepted proposals that the size of the moves is adapted to while a
         chain warms up; not at all by default.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> posterior, move = Posterior(Evidence(game)), DirichletProposal(100.0)
+    >>> chains = sample(posterior, 20, move=move, chains=1, fast=False)
+    >>> chains.rewards.shape, bool(np.allclose(chains.rewards.sum(axis=-1), 1))
+    ((1, 20, 3), True)
     """
 
     concentration: float = 1000.0
@@ -126,7 +141,18 @@ class DirichletProposal:
 @checked(shape=POSITIVE)
 @dataclass(frozen=True)
 class GammaProposal:
-    """A new parameter from the Gamma distribution with this shape and the current one as mean."""
+    """A new parameter from the Gamma distribution with this shape and the current one as mean.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> posterior, step = Posterior(Evidence(game)), GammaProposal(shape=5.0)
+    >>> chains = sample(posterior, 20, parameter_move=step, chains=1, fast=False)
+    >>> chains.parameter, bool((chains.parameters > 0).all())
+    ('beta', True)
+    """
 
     shape: float = SHAPE
 
@@ -138,7 +164,20 @@ class GammaProposal:
 @checked(width=between(0, 1, "(]"))
 @dataclass(frozen=True)
 class ReflectedStep:
-    """A new parameter uniform within `width` of the old one, reflected where its prior ends."""
+    """A new parameter uniform within `width` of the old one, reflected where its prior ends.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import EpsilonGreedyFamily, UniformPrior
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> followers, prior = EpsilonGreedyFamily(), UniformPrior(0.0, 0.2)
+    >>> posterior = Posterior(Evidence(game), followers, parameter_prior=prior)
+    >>> chains = sample(posterior, 20, parameter_move=ReflectedStep(0.1), chains=1, fast=False)
+    >>> chains.parameter, bool((chains.parameters <= 0.2).all())
+    ('epsilon', True)
+    """
 
     width: float = WIDTH
 
@@ -181,6 +220,16 @@ class Hamiltonian:
     acceptance : the share of accepted proposals that the adaptation aims at.
 
     **Source** Neal, *MCMC using Hamiltonian dynamics*, 2011; ours, beside the paper's.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> posterior = Posterior(Evidence(game))
+    >>> chains = sample(posterior, 20, move=Hamiltonian(leaps=3), chains=1, fast=False)
+    >>> chains.rewards.shape, bool((chains.rewards > 0).all())
+    ((1, 20, 3), True)
     """
 
     leaps: int = 1

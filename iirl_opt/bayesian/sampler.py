@@ -166,7 +166,20 @@ def sample(
 
 
 def sampling(posterior: Posterior, proposals: int, **settings: Any) -> Iterator[Chains]:
-    """Yield the draws so far, again and again, until there are all of them; see `sample`."""
+    """Yield the draws so far, again and again, until there are all of them; see `sample`.
+
+    **Cost** as `sample`.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian.evidence import Evidence
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> posterior = Posterior(Evidence(game))
+    >>> for chains in sampling(posterior, 40, chains=2, fast=False):  # a look a second or less
+    ...     print(chains.n_draws, chains.rewards.shape)
+    80 (2, 40, 3)
+    """
     return iter(PosteriorSampler(posterior, proposals, **settings))
 
 
@@ -187,6 +200,21 @@ class PosteriorSampler:
 
     `record` says what was drawn since the last record and where the chains stand; another sampler
     of the same arguments goes on from records, to the same draws. For parameters see `sample`.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian.evidence import Evidence
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> posterior = Posterior(Evidence(game))
+    >>> first = PosteriorSampler(posterior, 20, chains=2, fast=False)
+    >>> record = [first.record() for _ in first][-1]
+    >>> second = PosteriorSampler(posterior, 20, chains=2, fast=False)
+    >>> second.take_up(record)
+    >>> second
+    PosteriorSampler(2 chains, 20 of 20 draws each)
+    >>> bool((second.chains.rewards == first.chains.rewards).all())
+    True
     """
 
     def __init__(
