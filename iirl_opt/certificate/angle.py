@@ -50,6 +50,15 @@ class AngleBound(Certificate):
     states, actions : positions of the S−1 gaps that are used.
     rays : near the extreme rays, (S−1, S).
     tan_squared : at least tan² of the angle.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> test = iirl.strict_environment([0, 1, 3], "1/2", epsilon="1/100", rational=True)
+    >>> answer = iirl.OptimalFollower().respond(test.game, [0, 1, 3], np.ones((3, 1)))
+    >>> proof = iirl.certify(iirl.verify_affine([0, 1, 3], test, answer))
+    >>> proof.kind, float(proof.tan_squared) < 1e-3, bool(proof.check())
+    ('angle bound', True, True)
     """
 
     kind: ClassVar[str] = "angle bound"

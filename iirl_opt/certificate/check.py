@@ -41,6 +41,16 @@ class Check:
     residuals : by condition, how far it is from holding exactly (zero or less: it holds).
     tolerance : what was allowed; zero in a check of a certificate.
     margins : by strict condition, by how much it holds; more than `tolerance` is needed.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import iirl_opt as iirl
+    >>> certificate = iirl.certify(iirl.commit(*iirl.random_game(3, 2, 2, rng=0)))
+    >>> bool(certificate.check())
+    True
+    >>> replace(certificate, upper=0, claim="").check().reasons
+    ('no choice is worth more: 4.43 exceeds 0',)
     """
 
     residuals: Mapping[str, Any]

@@ -94,6 +94,14 @@ def cone_halfspaces(reward: ArrayLike, tan: Any) -> SparseRows:
         The tangent is no positive number.
     InvalidReward
         The reward is constant.
+
+    **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> rows = cone_halfspaces([0.0, 1.0, 3.0], tan=1)  # up to 45° from the reward
+    >>> [bool(np.all(rows.times(np.array(r)) >= 0)) for r in ([0, 1, 3], [1, 3, 7], [3, 1, 0])]
+    [True, True, False]
     """
     r = _checked(reward)
     if len(r) == 2:

@@ -118,6 +118,17 @@ class Inclusion(_Proof):
     on_gaps : the multipliers y: k rows over the T·S·B gaps.
     on_values : the multipliers z: k rows over the T·S values.
     slack : ``h·r ≥ −slack · max|h| · span r``.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> from iirl_opt.rewards import inclusion
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> seen = iirl.observe(game, [[1], [1]], [[0, 1], [1, 0]])  # it goes
+    >>> proof = inclusion(game, [seen], [[-1, 1]])  # so the second state is worth no less
+    >>> print(proof.claim)
+    every reward that explains the 1 observed responses lies in the 1 half-spaces h·r >= 0
     """
 
     kind: ClassVar[str] = "inclusion"
@@ -176,6 +187,15 @@ class ClassInclusion(_Proof):
     inner : None if the half-spaces are those of Aff(ρ), else the tangent of their cone.
     on_gaps, on_values : the multipliers y and z, a row for each half-space.
     tan : at least the tangent of the angle; 0 is the class itself.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> ideal = iirl.ideal_environment([0, 1, 3], "1/2")
+    >>> answer = iirl.best_responses(ideal.game, [0, 1, 3], np.ones((3, 1))).optimal
+    >>> proof = iirl.certify(iirl.verify_affine([0, 1, 3], ideal, answer))
+    >>> proof.kind, proof.tan, bool(proof.check())  # within no angle: of the class itself
+    ('class inclusion', Fraction(0, 1), True)
     """
 
     kind: ClassVar[str] = "class inclusion"

@@ -34,7 +34,14 @@ Vector = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """A sparse matrix with few numbers a row, in the layout of CSR."""
+    """A sparse matrix with few numbers a row, in the layout of CSR.
+
+    Examples
+    --------
+    >>> rows = SparseRows.of([[0, 1, 0], [2, 0, 3]], 3)
+    >>> len(rows), [int(x) for x in rows.row(1)], rows.indices
+    (2, [2, 0, 3], array([1, 0, 2]))
+    """
 
     indptr: Integers
     indices: Integers
@@ -187,6 +194,13 @@ class Instance:
     discount, start : γ and the start distribution, (S,).
     states, leader_actions, follower_actions : labels.
     fingerprint : that of the game.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 2]]], [[[0, 1]]]], discount="1/3")
+    >>> known = Instance.of(game)
+    >>> known.shape, known.discount, known.rows.numerators.tolist()  # weights
+    ((2, 1, 1), Fraction(1, 3), [1, 2, 1])
     """
 
     shape: tuple[int, int, int]

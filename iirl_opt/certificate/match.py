@@ -28,6 +28,16 @@ class Match:
     Attributes
     ----------
     differences : in words.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> game, reward = iirl.random_game(3, 2, 2, rng=0)
+    >>> certificate = iirl.certify(iirl.commit(game, reward))
+    >>> bool(certificate.matches(game, reward=reward))
+    True
+    >>> certificate.matches(game, reward=2 * reward).differences
+    ('the reward is another',)
     """
 
     differences: tuple[str, ...]

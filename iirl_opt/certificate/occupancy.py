@@ -98,6 +98,15 @@ class Optimality(_Constrained):
     values, prices, equal_prices : V (S,), λ, κ.
     lower, upper : at least what the policy earns, at most what any earns.
     excess : by how much the policy breaks a side constraint at most.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2", start=[1, 0])
+    >>> proof = iirl.certify(iirl.OccupancyMeasure(game).maximise([0, 1]))
+    >>> print(proof.claim)
+    no joint policy earns more than 1; the stated one earns at least 1
     """
 
     kind: ClassVar[str] = "optimality"
@@ -171,7 +180,22 @@ def _mean_size(row: Vector, shares: Vector) -> Fraction:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Infeasibility(_Constrained):
-    """No measure meets the side constraints."""
+    """No measure meets the side constraints.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2", start=[1, 0])
+    >>> measure = iirl.OccupancyMeasure(game)
+    >>> stays_away = [iirl.budget(measure.expected([1, 0]), 0.5, name="first")]
+    >>> try:  # but it starts in the first state
+    ...     measure.maximise([0, 1], subject_to=stays_away)
+    ... except iirl.errors.Infeasible as found:
+    ...     proof = iirl.certify(found)
+    >>> proof.claim, bool(proof.check())
+    ('no joint policy meets the side constraints', True)
+    """
 
     kind: ClassVar[str] = "infeasibility"
     theorem: ClassVar[str] = "Farkas' lemma on the occupancy program"

@@ -35,6 +35,17 @@ class PolicyImprovement(Certificate):
     old_values, new_values : near their values, (S,).
     state : position of a state.
     gain : how much more the new one is worth there, at least.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.mdp import TwoAgentMDP
+    >>> from iirl_opt.occupancy import policy_improvement
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2", start=[1, 0])
+    >>> stays, goes = ([[1], [1]], [[1, 0], [1, 0]]), ([[1], [1]], [[0, 1], [1, 0]])
+    >>> proof = policy_improvement(game, [0, 1], stays, goes)
+    >>> print(proof.claim)
+    the old policy is not optimal: from 0 the new one is worth at least 1 more
     """
 
     kind: ClassVar[str] = "policy improvement"

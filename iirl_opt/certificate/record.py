@@ -69,6 +69,15 @@ class Certificate(Tabular, ABC):
     instance : the game.
     claim : what is proved, in words; made from the numbers, and checked against them.
     source : the theorem behind the proof.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> certificate = iirl.certify(iirl.commit(*iirl.random_game(3, 2, 2, rng=0)))
+    >>> certificate.kind, certificate.source
+    ('optimality', 'weak duality of the occupancy program (Puterman 1994, section 6.9)')
+    >>> bool(Certificate.from_json(certificate.to_json()).check())
+    True
     """
 
     kind: ClassVar[str]
@@ -235,6 +244,19 @@ def read_certificate(source: str | Path) -> Certificate:
     ------
     FileProblem
         The file is no certificate, of another version, or its digest does not fit.
+
+    **Cost** that of reading the file; it is not checked.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> from tempfile import TemporaryDirectory
+    >>> certificate = iirl.certify(iirl.commit(*iirl.random_game(3, 2, 2, rng=0)))
+    >>> with TemporaryDirectory() as folder:
+    ...     certificate.save(f"{folder}/proof.json")
+    ...     again = read_certificate(f"{folder}/proof.json")
+    >>> again.claim == certificate.claim, bool(again.check())
+    (True, True)
     """
     path = Path(source)
     try:

@@ -30,6 +30,13 @@ def certify(answer: Any) -> Certificate:
         There is no proof of this: says why, and what has one.
 
     **Cost** arithmetic; see the kind of certificate.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> certificate = certify(iirl.commit(*iirl.random_game(3, 2, 2, rng=0)))
+    >>> certificate.kind, bool(certificate.check())
+    ('optimality', True)
     """
     kinds = sorted(kind.__name__ for kind in certify.registry if kind is not object)
     reason = f"what is certified is a {', '.join(kinds)}"

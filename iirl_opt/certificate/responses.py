@@ -41,6 +41,18 @@ class Violation(Certificate):
     pi1, pi2 : weights, commitment (S, A) and response (S, B).
     reward : (S,) or (S, A, B).
     values : near those of the response, (S,).
+
+    Examples
+    --------
+    >>> from iirl_opt.game.mdp import TwoAgentMDP
+    >>> from iirl_opt.observation import observe
+    >>> from iirl_opt.rewards import violation
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> seen = observe(game, [[1], [1]], [[0, 1], [1, 0]])  # it goes
+    >>> proof = violation(game, [1, 0], seen, state=0, action=0)  # to stay would have been better
+    >>> proof.state, proof.advantage, bool(proof.check())
+    (0, Fraction(1, 2), True)
     """
 
     kind: ClassVar[str] = "violation"
@@ -126,6 +138,18 @@ class Witness(Certificate):
     margin : at most ``−h·r``.
     values : near those of the responses, (T, S).
     loss : at least what a response is worth less than the best, in the unit of the reward's span.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.mdp import TwoAgentMDP
+    >>> from iirl_opt.observation import observe
+    >>> from iirl_opt.rewards import witness
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> seen = observe(game, [[1], [1]], [[0, 1], [1, 0]])
+    >>> proof = witness(game, [0, 1], [seen], [1, -1])  # it explains this, outside r(0) ≥ r(1)
+    >>> proof.margin, proof.loss, bool(proof.check())
+    (Fraction(1, 1), Fraction(0, 1), True)
     """
 
     kind: ClassVar[str] = "witness"

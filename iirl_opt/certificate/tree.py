@@ -55,6 +55,15 @@ class CommitmentBound(Certificate):
     incumbent : vectors of the stated commitment; w is a lower bound.
     nodes : the tree in preorder: empty for a leaf, else a state and the parts of its actions.
     leaves : vectors of the leaves, in their order.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> game, reward = iirl.random_game(3, 2, 2, rng=0)
+    >>> problem = iirl.CommitmentProblem(game, reward, iirl.EpsilonGreedyFollower(0.2))
+    >>> proof = iirl.commitment.commitment_bound(problem)
+    >>> proof.actions, proof.lower <= proof.upper, bool(proof.check())
+    ((0, 0, 0), True, True)
     """
 
     kind: ClassVar[str] = "search tree"

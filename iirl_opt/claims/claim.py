@@ -51,6 +51,11 @@ class Outcome:
     holds : whether it does; True of an instance that does not meet its premise.
     evidence : what shows that, in words.
     applies : whether the instance meets the premise of the statement.
+
+    Examples
+    --------
+    >>> Outcome(False, "2 > 1"), Outcome(True).applies
+    (Outcome(holds=False, evidence='2 > 1', applies=True), True)
     """
 
     holds: bool
@@ -62,7 +67,17 @@ class Outcome:
 
 @checked(evidence=TEXT)
 def untried(evidence: str) -> Outcome:
-    """Return the outcome of an instance that does not meet the premise, with what it lacks."""
+    """Return the outcome of an instance that does not meet the premise, with what it lacks.
+
+    **Cost** constant.
+
+    Examples
+    --------
+    >>> untried("the game has one state")
+    Outcome(holds=True, evidence='the game has one state', applies=False)
+    >>> untried("the game has one state").applies
+    False
+    """
     return Outcome(True, evidence, applies=False)
 
 
@@ -108,6 +123,15 @@ class Claim:
     Raises
     ------
     InvalidArgument
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> from iirl_opt.testing import games
+    >>> at_most_two = lambda game: max(game.influence()) <= 2
+    >>> claim = Claim("mine", "my note", "Influence is at most 2.", games(), at_most_two)
+    >>> claim.decide(random_game(3, 2, 2, rng=0)[0]), claim.status
+    (Outcome(holds=True, evidence='', applies=True), 'holds')
     """
 
     name: str
@@ -148,7 +172,16 @@ class Claim:
 
 
 def describe(instance: Any) -> str:
-    """Return an instance in words: its fields, with games written as exact kernels."""
+    """Return an instance in words: its fields, with games written as exact kernels.
+
+    **Cost** arithmetic: the exact kernels are written out.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> describe((TwoAgentMDP([[[[1]]]], discount="1/2"), np.array([Fraction(1, 3)])))
+    '(game(kernel=[[[[1]]]], discount=1/2), [1/3])'
+    """
     if isinstance(instance, TwoAgentMDP):
         if not instance.is_rational:
             return repr(instance)

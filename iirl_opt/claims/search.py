@@ -58,6 +58,15 @@ class Result(Tabular):
         where none should fail; None where none does.
     evidence : what shows that it fails, or what the last instance that met the premise showed.
     instance : the instance of `counterexample` itself.
+
+    Examples
+    --------
+    >>> from hypothesis.strategies import integers
+    >>> words = "mine", "my note", "No square is below its root."
+    >>> claim = Claim(*words, instances=integers(), predicate=lambda n: n * n >= n)
+    >>> (result,) = run_claims([claim], examples=10)
+    >>> result.instances, result.failures, result.finding, result.agrees
+    (10, 0, 'as stated', True)
     """
 
     claim: Claim
@@ -124,6 +133,15 @@ def run_claims(claims: Iterable[Claim], *, examples: int = 100, seed: int = 0) -
     InvalidArgument
 
     **Cost** arithmetic, an instance at a time.
+
+    Examples
+    --------
+    >>> from hypothesis.strategies import integers
+    >>> words = "mine", "my note", "No number exceeds 5."
+    >>> claim = Claim(*words, instances=integers(0, 9), predicate=lambda n: n <= 5)
+    >>> (result,) = run_claims([claim], examples=20)
+    >>> result.finding, result.counterexample  # the smallest that fails
+    ('not so', '6')
     """
     _need_hypothesis()
     with _storage():
@@ -159,6 +177,21 @@ def read_claims(path: str | Path) -> tuple[Claim, ...]:
     ------
     FileProblem
         There is no such file, it does not run, or it has no such list.
+
+    **Cost** that of running the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = '''
+    ... from hypothesis.strategies import integers
+    ... from iirl_opt.claims import Claim
+    ... claims = [Claim("mine", "my note", "A square is ≥ 0.", integers(), lambda n: n * n >= 0)]
+    ... '''
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "mine.py").write_text(lines)
+    ...     [claim.name for claim in read_claims(f"{folder}/mine.py")]
+    ['mine']
     """
     file = Path(path)
     _need_hypothesis()
