@@ -69,6 +69,14 @@ class Conflict(Tabular):
         tree of rays is the proof, or where a variable's own bounds leave it no value.
     programs : how many linear (or mixed-integer) programs were solved.
     note : what holds where a part could not be proved, or needs no rows.
+
+    Examples
+    --------
+    >>> x = cp.Variable(name="x")
+    >>> rows = [(x >= 1).set_label("low"), (x <= 0).set_label("high"), (x <= 9).set_label("spare")]
+    >>> found = explain(cp.Problem(cp.Minimize(0), rows))
+    >>> sorted(row.name for row in found.rows), found.minimal, found.check()
+    (['high', 'low'], True, True)
     """
 
     rows: tuple[ConflictingRow, ...]

@@ -104,6 +104,14 @@ def solve(
         The solver cannot take the problem; the problem is not convex.
 
     **Cost** one program; some more where the first answer is no proof.
+
+    Examples
+    --------
+    >>> x = cp.Variable(2, name="x")
+    >>> budget = (cp.sum(x) <= 1).set_label("budget")
+    >>> solved = solve(cp.Problem(cp.Maximize(x[0] + 2 * x[1]), [budget, x >= 0]))
+    >>> solved.status.name, round(solved.value, 6), round(float(solved.duals["budget"]), 6)
+    ('OPTIMAL', 2.0, 2.0)
     """
     if initial is not None and basis is not None:
         raise InvalidArgument("initial", "is given beside a basis", "one of the two", initial)

@@ -58,6 +58,18 @@ def write_program(problem: cp.Problem, path: str | Path, form: str | None = None
         1e-12, which the writer would drop.
     OSError
         The file cannot be written.
+
+    **Cost** one compilation, and the writing of the file; nothing is solved.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> x = cp.Variable(2, name="x")
+    >>> problem = cp.Problem(cp.Minimize(cp.sum(x)), [(x >= 1).set_label("low")])
+    >>> with TemporaryDirectory() as folder:
+    ...     text = write_program(problem, Path(folder) / "small.lp").read_text()
+    >>> "x(0)" in text, "low(1)" in text
+    (True, True)
     """
     target = Path(path)
     kind = target.suffix if form is None else form
@@ -124,7 +136,15 @@ def _filled(text: str, columns: Sequence[str]) -> str:
 
 
 class LinearRows(NamedTuple):
-    """A polyhedron ``rows x ≤ bounds``, ``equal x = right``, dense."""
+    """A polyhedron ``rows x ≤ bounds``, ``equal x = right``, dense.
+
+    Examples
+    --------
+    >>> x = cp.Variable(2, name="x")
+    >>> found = linear_rows([x[0] + x[1] <= 3, x[0] == 2 * x[1]], x)
+    >>> found.bounds.tolist(), found.equal.tolist()
+    ([3.0], [[1.0, -2.0]])
+    """
 
     rows: Array
     bounds: Array
@@ -145,6 +165,12 @@ def linear_rows(constraints: Sequence[cp.Constraint], variable: cp.Variable) -> 
         The constraints are not linear in this variable alone.
 
     **Cost** one compilation.
+
+    Examples
+    --------
+    >>> x = cp.Variable(2, name="x")
+    >>> linear_rows([x[0] + x[1] <= 3, x[0] == 2 * x[1]], x).rows.tolist()
+    [[1.0, 1.0]]
     """
     problem = cp.Problem(cp.Minimize(0), list(constraints))
     own = [v.id for v in problem.variables()] in ([], [variable.id])

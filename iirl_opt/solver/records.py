@@ -42,7 +42,15 @@ Array = NDArray[np.float64]
 
 
 class Status(Enum):
-    """How a solver call ended; the value of each member is advice."""
+    """How a solver call ended; the value of each member is advice.
+
+    Examples
+    --------
+    >>> [status.name for status in Status]
+    ['OPTIMAL', 'INFEASIBLE', 'UNBOUNDED', 'LIMIT', 'INTERRUPTED', 'FAILED']
+    >>> Status.LIMIT.advice
+    'A time or iteration limit came first: raise it, or use `value` and `bound` as they are.'
+    """
 
     OPTIMAL = "An optimum within the tolerances: see the residuals."
     INFEASIBLE = (
@@ -71,7 +79,20 @@ class Status(Enum):
 
 
 class Solver(Protocol):
-    """What `solve` needs to know of a solver: its cvxpy name and its arguments there."""
+    """What `solve` needs to know of a solver: its cvxpy name and its arguments there.
+
+    Examples
+    --------
+    >>> class Patient:
+    ...     name = "HIGHS"
+    ...     def arguments(self):
+    ...         return {"time_limit": 3600.0}
+    >>> import cvxpy as cp
+    >>> from iirl_opt.solver import solve
+    >>> x = cp.Variable(name="x")
+    >>> round(solve(cp.Problem(cp.Minimize(x), [x >= 1]), Patient()).value, 6)
+    1.0
+    """
 
     @property
     def name(self) -> str:
@@ -104,6 +125,11 @@ class HiGHS:
     time_limit : seconds ≥ 0, or None.
     presolve : whether HiGHS may simplify the program first.
     options : further HiGHS options by name.
+
+    Examples
+    --------
+    >>> HiGHS(method="ipm", time_limit=60).arguments()["highs_options"]["solver"]
+    'ipm'
     """
 
     method: Literal["choose", "simplex", "ipm", "pdlp"] = "choose"
@@ -140,6 +166,11 @@ class Clarabel:
     tolerance : relative and absolute gap and feasibility, > 0.
     time_limit : seconds ≥ 0, or None.
     options : further Clarabel settings by name.
+
+    Examples
+    --------
+    >>> Clarabel(tolerance=1e-7).arguments()
+    {'tol_gap_abs': 1e-07, 'tol_gap_rel': 1e-07, 'tol_feas': 1e-07}
     """
 
     tolerance: float = 1e-9
@@ -159,7 +190,13 @@ class Clarabel:
 @checked(name=TEXT, options=MAPPING)
 @dataclass(frozen=True)
 class Named:
-    """Any other solver that cvxpy has, by its cvxpy name, with options passed on as they are."""
+    """Any other solver that cvxpy has, by its cvxpy name, with options passed on as they are.
+
+    Examples
+    --------
+    >>> Named("SCS", {"eps_abs": 1e-6}).arguments()
+    {'eps_abs': 1e-06}
+    """
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -229,6 +266,15 @@ class Residuals:
     dual : largest violation of stationarity or of a multiplier's sign.
     complementarity : largest product of a multiplier and its slack.
     gap : difference of the primal and the dual objective.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from iirl_opt.solver import solve
+    >>> x = cp.Variable(name="x")
+    >>> found = solve(cp.Problem(cp.Minimize(x), [x >= 1])).residuals
+    >>> found.primal, found.largest() <= 1e-9
+    (0.0, True)
     """
 
     primal: float
@@ -253,6 +299,12 @@ class ConflictingRow:
     multiplier : of the row in the proof, in cvxpy's sign: ≥ 0 for inequalities; 0 where no ray is
         the proof.
     about : what the row speaks of, where its model says so: ``s='goal', b='go'``.
+
+    Examples
+    --------
+    >>> row = ConflictingRow("optimal", (3,), 0.5, about="s='goal', b='go'")
+    >>> row.name, str(row)
+    ("optimal at s='goal', b='go'", "optimal at s='goal', b='go' × 0.5")
     """
 
     label: str
@@ -297,6 +349,16 @@ class Solved(Tabular):
     note : what went wrong, where it has a name; of an optimum, what is the solver's word alone.
     contradicting : of `farkas`, the rows with the largest multipliers, the largest first.
     n_contradicting : how many rows have one. For a smallest set of them ask `explain`.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from iirl_opt.solver import solve
+    >>> x = cp.Variable(name="x")
+    >>> clash = [(x >= 1).set_label("low"), (x <= 0).set_label("high")]
+    >>> solved = solve(cp.Problem(cp.Minimize(x), clash), throw=False)
+    >>> solved.status.name, solved.value, sorted(solved.farkas)
+    ('INFEASIBLE', None, ['high', 'low'])
     """
 
     status: Status

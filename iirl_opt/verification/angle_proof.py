@@ -57,6 +57,14 @@ def angle_bound(
         The claim does not hold for this answer: says why.
 
     **Cost** arithmetic: one linear system with S unknowns and S−1 right sides.
+
+    Examples
+    --------
+    >>> from iirl_opt.verification import strict_environment
+    >>> environment = strict_environment([0, 1, 2], 0.9, epsilon="1/100", rational=True)
+    >>> proof = angle_bound(environment.mdp, [0, 1, 2])
+    >>> round(float(proof.tan_squared), 9), bool(proof.check())
+    (6.6667e-05, True)
     """
     game = environment
     if isinstance(environment, MDP):

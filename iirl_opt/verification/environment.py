@@ -52,6 +52,17 @@ class Environment:
     tan2_bound : the square of the tangent of the largest angle that b1 everywhere allows: exact
         where the rows are, otherwise a bound that holds for the rows as they were rounded.
     exact : the hypothesis in exact numbers, from which everything here is computed.
+
+    Examples
+    --------
+    >>> from iirl_opt.verification import ideal_environment
+    >>> environment = ideal_environment([0, 1, 2], 0.9)
+    >>> environment.mdp.shape, environment.tan_bound
+    ((3, 2), 0.0)
+    >>> environment.rows.round(3)
+    array([[ 0.333, -0.667,  0.333],
+           [-0.167,  0.333, -0.167],
+           [-0.333,  0.   ,  0.333]])
     """
 
     kind: Literal["ideal", "strict"]

@@ -53,6 +53,13 @@ class Identification(Tabular):
         where it is not bounded below a right angle; None without hypothesis, or where only
         constants are feasible.
     angle_at_least : some feasible reward is that far; π/2 where `angle` is π.
+
+    Examples
+    --------
+    >>> print(Identification(n_states=4, dimension=2, radius=0.1))
+    dimension          2 of 4
+    pinned directions  2
+    largest ball       0.1
     """
 
     n_states: int
@@ -100,6 +107,16 @@ def identify(
     InvalidReward
 
     **Cost** a few LPs; with a hypothesis 4 (S − 2) more, each begun where the last one ended.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> found = identify(known, [0, 1])
+    >>> found.dimension, round(found.angle, 6)
+    (2, 0.0)
     """
     n_states = feasible.game.n_states
     dimension = feasible.dimension(solver=solver)

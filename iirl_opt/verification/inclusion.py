@@ -54,6 +54,16 @@ class HalfspaceInclusion(Tabular):
     outside : the position of that half-space.
     value : ``h · witness``, or 0.
     residual : the largest error of the equation above.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> found = prove_inclusion(known, [[-1, 1], [1, -1]])
+    >>> bool(found), found.outside, found.witness.round(6).tolist()
+    (False, 1, [-1.0, 1.0])
     """
 
     halfspaces: Array
@@ -89,6 +99,15 @@ def prove_inclusion(
 
     **Source** Farkas' lemma. **Cost** at most one LP a half-space, compiled once; the rows in dense
     form, one linear system an episode.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+    >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+    >>> bool(prove_inclusion(known, [[-1, 1]]))  # state 1 pays as much, or more
+    True
     """
     n_states = feasible.game.n_states
     h = np.asarray(halfspaces, dtype=float)

@@ -122,6 +122,17 @@ def realise(
 
     **Source** paper, assumption (B) of Theorem 2; for one target it is a linear program in each
     state. **Cost** one LP; where it fails a second one for each state that can make b1 uniform.
+
+    Examples
+    --------
+    >>> from iirl_opt.verification import ideal_environment
+    >>> stay, go = [1, 0], [0, 1]
+    >>> moves = [[stay, stay], [stay, go], [go, stay], [go, go]]
+    >>> game = TwoAgentMDP([moves, moves], discount=0.5)
+    >>> environment = ideal_environment([0, 1], 0.5)
+    >>> reached = game.follower_mdp(realise(game, environment)).kernel
+    >>> bool(abs(reached - environment.kernel).max() < 1e-9)
+    True
     """
     n_states, _, n_b = game.shape
     if environment.mdp.shape != (n_states, n_b):
@@ -253,6 +264,15 @@ def satisfies_condition_b(game: TwoAgentMDP, *, tolerance: float = 1e-12) -> boo
     **Source** paper, assumption (B) of Theorem 2; the criterion is ours: the environments of a
     state are a polytope whose corners these maps are. **Cost** arithmetic: one pass over the
     kernel and a sort of the actions of each state.
+
+    Examples
+    --------
+    >>> stay, go = [1, 0], [0, 1]
+    >>> moves = [[stay, stay], [stay, go], [go, stay], [go, go]]  # a leader's action a map
+    >>> satisfies_condition_b(TwoAgentMDP([moves, moves], discount=0.5))
+    True
+    >>> satisfies_condition_b(TwoAgentMDP([moves[:3], moves[:3]], discount=0.5))
+    False
     """
     n_states, n_a, n_b = game.shape
     if n_a < n_states**n_b:

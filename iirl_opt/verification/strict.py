@@ -81,6 +81,14 @@ def strict_environment(
         γ = 0, or an ε whose effect floats do not carry.
 
     **Source** ours, a repair of Corollary 2. **Cost** arithmetic: a basis of S − 2 vectors.
+
+    Examples
+    --------
+    >>> environment = strict_environment([0, 1, 2], 0.9, epsilon="1/100")
+    >>> environment.kind, round(environment.angle_bound, 3)
+    ('strict', 0.01)
+    >>> bool((environment.exact_gaps[:, 1] > 0).all())  # b1 is strictly best
+    True
     """
     r = StateReward.of(reward)
     gamma = checked_discount(discount, n_actions, r.size)

@@ -57,7 +57,15 @@ SAME = 1e-9
 
 
 class Verdict(Enum):
-    """What an answer says of a hypothesis; the value of each member is advice."""
+    """What an answer says of a hypothesis; the value of each member is advice.
+
+    Examples
+    --------
+    >>> [verdict.name for verdict in Verdict]
+    ['CONFIRMED', 'REFUTED', 'INCONCLUSIVE']
+    >>> Verdict.REFUTED.advice
+    'The hypothesis does not explain the response: see the violation.'
+    """
 
     CONFIRMED = (
         "The true reward is a positive affine image of the hypothesis, within the stated angle "
@@ -103,6 +111,14 @@ class VerificationReport(Tabular):
     InvalidArgument
         The hypothesis is of another class than the environment's reward, or this is no environment
         for its reward.
+
+    Examples
+    --------
+    >>> from iirl_opt.verification import strict_environment
+    >>> environment = strict_environment([0, 1, 2], 0.9, epsilon="1/100")
+    >>> report = verify_affine([0, 1, 2], environment, [[1, 0]] * 3)
+    >>> report.verdict.name, round(report.angle, 3)
+    ('CONFIRMED', 0.01)
     """
 
     exact: StateReward
@@ -344,6 +360,15 @@ def verify_affine(
 
     **Source** paper, Corollary 2, repaired: it rejects only what does not explain the response.
     **Cost** arithmetic with some S² Fractions.
+
+    Examples
+    --------
+    >>> from iirl_opt.verification import strict_environment
+    >>> environment = strict_environment([0, 1, 2], 0.9)
+    >>> verify_affine([0, 1, 2], environment, [[1, 0]] * 3).verdict.name
+    'CONFIRMED'
+    >>> verify_affine([0, 1, 2], environment, [[0, 1]] * 3).verdict.name
+    'REFUTED'
     """
     r = StateReward.of(hypothesis, "hypothesis")
     game = environment.game
