@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["play"]
 
+# Said before what takes time is imported: until the maze is there, nobody reads the keys.
+LOADING = "iirl-opt: loading the maze; keys count once it is shown …"
+
 
 def play(
     maze: Annotated[
@@ -49,6 +52,7 @@ def play(
         raise InvalidArgument("maze", f"is {maze!r}", allowed_names(maze, MAZES), maze)
     if prizes is None:
         _check_terminal()
+        typer.echo(LOADING, err=True)
     from iirl_opt.play.maze import RANKING
 
     wanted = None if prizes is None else RANKING("prizes", prizes)
@@ -111,6 +115,11 @@ def _show(sessions: list[Session]) -> bool:
     Returns
     -------
     whether textual came to its end, and was not brought down by what it could not read.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        By a signal from outside: of that textual makes a silent end, without a code.
     """
     from iirl_opt.play.terminal import PlayApp
 
@@ -119,6 +128,8 @@ def _show(sessions: list[Session]) -> bool:
         app.run()
     finally:
         sessions.append(app.session)
+    if app.return_code is None:
+        raise KeyboardInterrupt
     return app.return_code == 0
 
 

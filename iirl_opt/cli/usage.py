@@ -131,5 +131,6 @@ def _shown(word: str) -> str:
 
 def _small(said: str) -> str:
     """Return what typer says, as it goes on within a line of ours."""
-    said = said.removeprefix("Value error, ")
-    return said[:1].lower() + said[1:].rstrip(".")
+    said = said.removeprefix("Value error, ").rstrip(".")
+    named = any(letter.isupper() for letter in said.partition(" ")[0][1:])  # TERM, NAME=VALUE
+    return said if named else said[:1].lower() + said[1:]

@@ -138,6 +138,10 @@ def test_without_colour_all_is_still_there(monkeypatch):
     async def look(app, pilot):
         assert app.no_color
         assert "Walk 1" in shown(app)
+        for strip in app.screen._compositor.render_strips():
+            for segment in strip.apply_filter(app.get_line_filters()[-1], None):
+                style = segment.style
+                assert all(c is None or c.is_default for c in (style.color, style.bgcolor))
 
     piloted(look)
 
@@ -159,6 +163,35 @@ def test_where_there_is_no_terminal_it_is_said():
     done = iirl("play")
     assert (done.code, done.out) == (2, "")
     assert "--prizes" in done.err
+
+
+def test_an_end_without_a_code_is_an_interrupt_and_one_with_another_a_fault(monkeypatch):
+    from iirl_opt.cli import play
+    from iirl_opt.play.terminal import PlayApp
+
+    monkeypatch.setattr(play, "_check_terminal", lambda: None)
+    for code, exit_code, words in ((None, 130, "interrupted"), (0, 130, ""), (1, 70, "")):
+        monkeypatch.setattr(
+            PlayApp, "run", lambda app, code=code: setattr(app, "_return_code", code)
+        )
+        done = iirl("play")
+        assert (done.code, "not at its end" in done.out) == (exit_code, True)
+        assert done.err.startswith("iirl-opt: loading the maze")
+        assert words in done.err
+
+
+def test_a_terminal_that_can_draw_nothing_is_said_by_the_name_of_its_variable(monkeypatch):
+    class Tty:
+        closed = False
+
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "__stdin__", Tty())
+    monkeypatch.setattr(sys, "__stderr__", Tty())
+    monkeypatch.setenv("TERM", "dumb")
+    done = iirl("play")
+    assert (done.code, done.err[:31]) == (2, "iirl-opt: play: TERM names no t")
 
 
 def test_without_textual_it_is_said(monkeypatch):
@@ -239,7 +272,7 @@ def test_a_script_plays_through_a_real_terminal_to_the_end(tmp_path):
 
 @pytest.mark.campaign
 @pytest.mark.process
-@pytest.mark.parametrize("how", ["key", "signal"])
+@pytest.mark.parametrize("how", ["key", signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_leaves_gets_the_terminal_back_and_keeps_the_walks(how, tmp_path):
     with behind_a_terminal("--out", str(tmp_path)) as (player, process):
         player.until(b"Leave")
@@ -248,8 +281,9 @@ def test_who_leaves_gets_the_terminal_back_and_keeps_the_walks(how, tmp_path):
         if how == "key":
             player.press(b"\x03")
         else:
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(how)
+            player.until(b"iirl-opt: interrupted")
         player.until(b"session.toml")
-        assert process.wait(60) == (130 if how == "key" else 143)
+        assert process.wait(60) == 128 + (signal.SIGINT if how == "key" else how)
     assert len(read_model(tmp_path / "session.toml").trajectories) == 1
     assert json.loads(Path(tmp_path, "result.json").read_text())["complete"] is False
