@@ -80,6 +80,14 @@ class FileKind:
     elsewhere : what reads it and what writes it, where that is nothing of `formats`.
     beside : ``module:function`` of a path and the files written, refuses others that are read too.
     binary : whether it is no text.
+
+    Examples
+    --------
+    >>> kind = next(kind for kind in KINDS if kind.name == "drn")
+    >>> kind.title, kind.suffixes
+    ("a DRN file of Storm's", ('.drn', '.drn.gz'))
+    >>> kind.stem(Path("folder/dice.drn"))
+    'dice'
     """
 
     name: str
@@ -326,6 +334,17 @@ def write_file(
         The folder is not there or cannot be written to.
 
     **Cost** arithmetic, that of its writer.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("game.npz", "game.json", "game.dpomdp"):
+    ...         write_file(game, Path(folder, name))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['game.dpomdp', 'game.json', 'game.npz']
     """
     given = ImportedGame.of(problem)
     kind_to_write(path, kind).write(given, path)

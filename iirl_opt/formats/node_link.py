@@ -62,6 +62,18 @@ def write_node_link(problem: ImportedGame | TwoAgentMDP, path: str | Path) -> No
         The folder is not there or cannot be written to.
 
     **Cost** arithmetic, linear in the transitions.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "game.json")
+    ...     write_node_link(game, path)
+    ...     document = json.loads(path.read_text())
+    >>> [(edge["source"], edge["target"]) for edge in document["edges"]]
+    [('hall', 'hall'), ('hall', 'goal'), ('goal', 'goal')]
     """
     given = ImportedGame.of(problem)
     graph = to_networkx(given.game, json=True)
@@ -110,6 +122,18 @@ def read_node_link(
         There is no such file, or it cannot be opened.
 
     **Cost** arithmetic, linear in the edges.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "game.json")
+    ...     write_node_link(ImportedGame(game, {"reward": [0.0, 1.0]}), path)
+    ...     found = read_node_link(path, discount="9/10")
+    >>> found.game, found.reward()
+    (TwoAgentMDP(2 states, 1×1 actions, discount=0.9, 3 transitions, rational), array([0., 1.]))
     """
     path = Path(path)
     try:

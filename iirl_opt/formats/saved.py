@@ -39,6 +39,17 @@ def read_npz(path: str | Path, discount: Any = None) -> ImportedGame:
         There is no such file, or it cannot be opened.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_npz(ImportedGame(game, labels={"done": [False, True]}), Path(folder, "game.npz"))
+    ...     found = read_npz(Path(folder, "game.npz"), discount="9/10")
+    >>> found.game.discount, found.labels["done"]
+    (0.9, array([False,  True]))
     """
     arrays = read_arrays(path)
     game = game_of(path, arrays, discount)

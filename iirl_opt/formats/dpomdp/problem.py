@@ -37,6 +37,18 @@ class DecPOMDP(ImportedGame):
         here, and `file_values` leaves them so.
     reward_form : what the reward of the file depends on.
     discount : the discount of the file; ``game.discount`` is the one in use.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> from iirl_opt.formats import write_dpomdp
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_dpomdp(game, Path(folder, "hall.dpomdp"))
+    ...     problem = read_dpomdp(Path(folder, "hall.dpomdp"))
+    >>> problem.values, problem.discount, problem.game.states
+    ('reward', 0.5, ('hall', 'goal'))
     """
 
     path: Path

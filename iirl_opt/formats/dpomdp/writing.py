@@ -118,6 +118,21 @@ def write_pomdp(
         The folder is not there or cannot be written to.
 
     **Cost** arithmetic, one line a transition.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "game.pomdp")
+    ...     write_pomdp(ImportedGame(game, {"reward": [0.0, 1.0]}), path)
+    ...     print(*path.read_text().splitlines()[-5:], sep="\\n")
+    T: 0 : hall : goal 0.5
+    T: 0 : goal : goal 1
+    O: * : * : * 1
+    R: * : * : * : * 0
+    R: * : goal : * : * 1
     """
     given = ImportedGame.of(problem)
     if given.game.n_leader_actions > 1:

@@ -66,6 +66,17 @@ def read_table(path: str | Path, discount: Any = None, **columns: Any) -> Import
         There is no such file, or it cannot be opened.
 
     **Cost** arithmetic: some 4 s for a million rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = ["state,action,next_state,probability", "0,go,0,1/3", "0,go,1,2/3", "1,go,1,1"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "game.csv")
+    ...     _ = path.write_text("\\n".join(rows))
+    ...     found = read_table(path, "9/10", follower="action")
+    >>> found.game.rational.rows.row(0)
+    {0: Fraction(1, 3), 1: Fraction(2, 3)}
     """
     path = Path(path)
     frame = _read_csv(path) if _is_csv(path) else _read_parquet(path)
@@ -98,6 +109,20 @@ def write_table(problem: ImportedGame | TwoAgentMDP, path: str | Path) -> None:
         The folder is not there or cannot be written to.
 
     **Cost** arithmetic, linear in the transitions.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1]]], [[[0, 1]]]], "1/2", states=["hall", "goal"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "game.csv")
+    ...     write_table(game, path)
+    ...     print(*path.read_text().splitlines(), sep="\\n")
+    state,leader,follower,next_state,probability,discount,start
+    hall,0,0,hall,0.5,0.5,0.5
+    hall,0,0,goal,0.5,0.5,0.5
+    goal,0,0,goal,1,0.5,0.5
     """
     given, path = ImportedGame.of(problem), Path(path)
     csv = _is_csv(path)

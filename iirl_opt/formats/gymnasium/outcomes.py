@@ -41,6 +41,21 @@ class Outcomes:
     ended : whether play is over after this outcome.
     start : (S,) of Fractions or floats, or None for uniform.
     is_rational : whether the probabilities of each choice sum to one exactly.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from types import SimpleNamespace
+    >>> from iirl_opt.formats import from_gymnasium
+    >>> class Watch:  # a split that looks at them, and has a leader who only watches
+    ...     def rewrite(self, outcomes, env):
+    ...         print(outcomes.successor, outcomes.probability, outcomes.ended)
+    ...         return replace(outcomes, leader_actions=("watch",))
+    >>> hall, goal = {0: [(0.5, 1, 5, True), (0.5, 0, -1, False)]}, {0: [(1, 1, 0, False)]}
+    >>> env = SimpleNamespace(P={0: hall, 1: goal})
+    >>> env.unwrapped = env
+    >>> game = from_gymnasium(env, "9/10", leader=Watch()).game
+    [1 0 1] [Fraction(1, 2) Fraction(1, 2) Fraction(1, 1)] [ True False False]
     """
 
     n_table: int

@@ -42,6 +42,18 @@ class GymnasiumGame(ImportedGame):
         transition; of several outcomes with one successor their mean.
     n_table_states : how many states are the environment's own; they come first, so that an
         observation of the environment is the index of a state, as an action of it is.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> hall, goal = {0: [(0.5, 1, 5, True), (0.5, 0, -1, False)]}, {0: [(1, 1, 0, False)]}
+    >>> env = SimpleNamespace(P={0: hall, 1: goal})  # the table of an environment of Gymnasium's
+    >>> env.unwrapped = env
+    >>> found = from_gymnasium(env, "9/10", states=["hall", "goal"])
+    >>> found.game.states, found.n_table_states
+    (('hall', 'goal'), 2)
+    >>> found.next_state_reward.toarray()[0]
+    array([-1.,  5.])
     """
 
     next_state_reward: Any = None

@@ -67,7 +67,20 @@ def _earned(name: str, value: Any) -> Any:
 
 @runtime_checkable
 class Split(Protocol):
-    """What the leader does in a problem of one agent."""
+    """What the leader does in a problem of one agent.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from iirl_opt.formats import from_gymnasium
+    >>> class Watch:  # the leader has one action, which changes nothing
+    ...     def rewrite(self, outcomes, env):
+    ...         return dataclasses.replace(outcomes, leader_actions=("watch",))
+    >>> env = SimpleNamespace(P={0: {0: [(1, 1, 0, False)]}, 1: {0: [(1, 0, 0, False)]}})
+    >>> env.unwrapped = env
+    >>> isinstance(Watch(), Split), from_gymnasium(env, 0.9, leader=Watch()).game.leader_actions
+    (True, ('watch',))
+    """
 
     def rewrite(self, outcomes: Outcomes, env: Any) -> Outcomes:
         """Return outcomes for each pair of actions, of those of the follower alone."""
@@ -85,6 +98,18 @@ class TableChoice:
         actions of the one that is read, whose names and start they share.
 
     **Cost** one reading an environment.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from iirl_opt.formats import from_gymnasium
+    >>> goal = {0: [(1, 1, 0, False)]}
+    >>> stuck = SimpleNamespace(P={0: {0: [(1, 0, 0, False)]}, 1: goal})
+    >>> free = SimpleNamespace(P={0: {0: [(1, 1, 0, False)]}, 1: goal})
+    >>> stuck.unwrapped, free.unwrapped = stuck, free
+    >>> game = from_gymnasium(free, 0.9, leader=TableChoice({"shut": stuck, "open": free})).game
+    >>> game.leader_actions, game.kernel[0, :, 0].tolist()
+    (('shut', 'open'), [[1.0, 0.0], [0.0, 1.0]])
     """
 
     environments: Mapping[Hashable, Any]
@@ -287,6 +312,17 @@ class StartChoice:
     name : of the state in which she does.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from iirl_opt.formats import from_gymnasium
+    >>> env = SimpleNamespace(P={0: {0: [(1, 1, 0, False)]}, 1: {0: [(1, 1, 0, False)]}})
+    >>> env.unwrapped = env
+    >>> choice = StartChoice(["far", "near"])
+    >>> game = from_gymnasium(env, 0.9, states=["far", "near"], leader=choice).game
+    >>> game.leader_actions, game.states
+    (('far', 'near'), ('far', 'near', 'choose'))
     """
 
     states: Sequence[Hashable]

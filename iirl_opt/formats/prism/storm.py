@@ -75,6 +75,18 @@ def read_prism(
 
     **Source** Storm (Hensel, Junges, Katoen, Quatmann & Volk, STTT 2022). **Cost** Storm's building
     of the states, twice; arithmetic.
+
+    Examples
+    --------
+    >>> print(Path("coin.pm").read_text())  # doctest: +SKIP
+    mdp
+    module coin
+      s : [0..1] init 0;
+      [toss] s=0 -> 1/2:(s'=0) + 1/2:(s'=1);
+      [rest] s=1 -> true;
+    endmodule
+    >>> read_prism("coin.pm", "9/10").game  # doctest: +SKIP
+    TwoAgentMDP(2 states, 1×2 actions, discount=0.9, 6 transitions, rational)
     """
     stormpy, path = _stormpy(), Path(path)
     lines = read_lines(path)  # what cannot be opened says so itself
@@ -129,6 +141,13 @@ def from_stormpy(
         stormpy is not installed.
 
     **Source** Storm. **Cost** arithmetic, one pass over the transitions.
+
+    Examples
+    --------
+    >>> import stormpy  # doctest: +SKIP
+    >>> program = stormpy.parse_prism_program("coin.pm")  # doctest: +SKIP
+    >>> from_stormpy(stormpy.build_model(program), "9/10").game  # doctest: +SKIP
+    TwoAgentMDP(2 states, 1×1 actions, discount=0.9, 3 transitions, rational)
     """
     stormpy = _stormpy()
     if not model.is_sparse_model:
