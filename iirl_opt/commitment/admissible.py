@@ -77,6 +77,17 @@ class RestrictedRow(NamedTuple):
     state : label.
     row : of the state's (G, h), from 0.
     follower : the answer, a label.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1, 0]], [[0, 1]]], [[[0, 1]], [[0, 1]]]], "1/2", start=[1, 0])
+    >>> half = ([[0.0, 1.0]], [0.5])  # the second action with probability ½ at most
+    >>> model = AdmissibleCommitment(game, [0.0, 1.0], {"*": half})
+    >>> prices = model.by_row(model.solve())
+    >>> next(row for row in prices if row[0] == "admissible")
+    RestrictedRow(name='admissible', state=0, row=0, follower=0)
+    >>> prices["admissible", 0, 0, 0] > 0  # a tuple, and asked for as one
+    True
     """
 
     name: str

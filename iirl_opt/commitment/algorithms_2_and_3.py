@@ -74,6 +74,15 @@ class Evaluated(NamedTuple):
     policy : the commitment, shape (S, A).
     reply : the follower's response and the leader's values.
     value : the leader's value from the start distribution.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(4, 2, 2, rng=0)
+    >>> found = ValueIteration().iterate(CommitmentProblem(game, reward, BoltzmannFollower(2.0)))
+    >>> found.best.policy.shape, found.best.value >= found.joint.value
+    ((4, 2), True)
     """
 
     policy: Array
@@ -97,6 +106,15 @@ class Approximation(Tabular):
     converged : whether V and V̂ came to rest; then `iterated` is the commitment they rest on.
     cycle : the length of the cycle that the iteration ran into; None if it ran into none.
     residual : the largest change of V or V̂ in the last sweep.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(4, 2, 2, rng=0)
+    >>> found = ValueIteration().iterate(CommitmentProblem(game, reward, BoltzmannFollower(2.0)))
+    >>> found.converged, found.cycle, found.kept
+    (True, None, 'iterated')
     """
 
     iterated: Evaluated

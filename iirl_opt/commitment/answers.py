@@ -56,6 +56,15 @@ class Assessment(NamedTuple):
     values : what the leader earns with that response, (K, S), as computed.
     lower, upper : bounds on what the commitment earns, whichever way open ties fall, (K, S).
     decided : whether every tie of the follower is decided, (K,).
+
+    Examples
+    --------
+    >>> from iirl_opt.commitment.problem import CommitmentProblem
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(4, 2, 2, rng=0))
+    >>> found = problem.assess([[0, 0, 0, 0], [0, 1, 0, 1]])  # two deterministic commitments
+    >>> found.values.shape, found.decided, bool((found.lower <= found.upper).all())
+    ((2, 4), array([ True,  True]), True)
     """
 
     response: Array

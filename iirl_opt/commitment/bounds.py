@@ -26,6 +26,14 @@ class ValueBounds(NamedTuple):
     ----------
     h_lo, h_hi : of the follower's optimal value under its own reward.
     w_lo, w_hi : of the leader's value.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(4, 2, 2, rng=0))
+    >>> bounds, values = value_bounds(problem), problem.reply([[1, 0]] * 4).values
+    >>> bool((bounds.w_lo <= values).all() and (values <= bounds.w_hi).all())
+    True
     """
 
     h_lo: Array

@@ -45,7 +45,24 @@ FLOOR = 1e-280
 
 @runtime_checkable
 class BoundedFollower(LocalFollower, Protocol):
-    """A local follower of your own that says how its play moves with the action values."""
+    """A local follower of your own that says how its play moves with the action values.
+
+    Examples
+    --------
+    >>> from iirl_opt.commitment import BranchAndBound, CommitmentProblem
+    >>> from iirl_opt.follower import best_responses
+    >>> from iirl_opt.game.generate import random_game
+    >>> class Squares:  # your own: it plays in proportion to q², for rewards ≥ 0
+    ...     def respond(self, game, reward, pi1, rng=None):
+    ...         return self.answer(best_responses(game, reward, pi1).q)
+    ...     def answer(self, q, tolerance=0.0, rng=None):
+    ...         return q**2 / (q**2).sum(axis=-1, keepdims=True)
+    ...     def weight_bounds(self, lower, upper):
+    ...         return lower**2, upper**2
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6), Squares())
+    >>> isinstance(Squares(), BoundedFollower), BranchAndBound().plan(problem).guarantee.name
+    (True, 'EXACT')
+    """
 
     def weight_bounds(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Return bounds (…, B) on weights x ≥ 0, the play being ∝ x, for q in [lower, upper]."""

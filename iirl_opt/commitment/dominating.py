@@ -54,7 +54,13 @@ RESOLVED = 5_000
 
 
 class DominanceVerdict(Enum):
-    """What is known about a dominating deterministic commitment."""
+    """What is known about a dominating deterministic commitment.
+
+    Examples
+    --------
+    >>> [verdict.name for verdict in DominanceVerdict]
+    ['DOMINATING', 'RULED_OUT', 'UNDECIDED']
+    """
 
     DOMINATING = "this deterministic commitment is best from every state"
     RULED_OUT = "no deterministic commitment is best from all of these states"
@@ -79,6 +85,18 @@ class Dominance(Tabular):
     shortfall : by how much, in the mean over `states`, every commitment is below the best values
         (a lower bound; 0 unless ruled out).
     tolerance : values within this are equal; 0 where rational arithmetic decided.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(3, 2, 2, rng=343, concentration=0.3, restart=False)
+    >>> found = dominance(CommitmentProblem(game, reward, EpsilonGreedyFollower(0.5)))
+    >>> found.verdict.name, found.states  # what is best from one of them is not from the other
+    ('RULED_OUT', (0, 2))
+    >>> found.best_values.round(2)
+    array([[7.27, 7.43],
+           [7.2 , 7.47]])
     """
 
     verdict: DominanceVerdict

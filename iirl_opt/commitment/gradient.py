@@ -59,6 +59,15 @@ class StartGradient(NamedTuple):
     value : the leader's value from the start distribution.
     gradient : its partial derivatives by ``π1(s, a)``, shape (S, A); only differences between the
         actions of a state have a meaning, since rows sum to one.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6), BoltzmannFollower(2.0))
+    >>> found = start_gradient(problem, [[0.5, 0.5]] * 3)
+    >>> round(found.value, 3), found.gradient.argmax(axis=1)  # in each state what to do more
+    (5.073, array([0, 1, 1]))
     """
 
     value: float
@@ -82,6 +91,17 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     **Source** ours: implicit differentiation by two adjoint systems (module docstring). The
     derivative of a proportional follower's f is a difference quotient. **Cost** arithmetic: one
     planning problem and four linear systems.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6), BoltzmannFollower(2.0))
+    >>> here = np.full((3, 2), 0.5)
+    >>> value, gradient = start_gradient(problem, here)
+    >>> uphill = 1e-3 * np.sign(gradient - gradient.mean(axis=1, keepdims=True))
+    >>> bool(start_gradient(problem, here + uphill).value > value)
+    True
     """
     game, follower = problem.game, problem.follower
     if not isinstance(follower, BoltzmannFollower | ProportionalFollower):

@@ -176,6 +176,14 @@ def joint_leader_policy(problem: CommitmentProblem) -> Array:
     Of several optimal choices the first is taken; forbidden actions are left out. **Source** paper,
     Lemma 2: against an optimal follower with the same reward no commitment is better, whatever the
     ties. **Cost** arithmetic: one planning problem.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> joint_leader_policy(CommitmentProblem(*random_game(3, 2, 2, rng=6)))
+    array([[1., 0.],
+           [0., 1.],
+           [0., 1.]])
     """
     return deterministic_policy(joint_optimum(problem).leader, problem.game.n_leader_actions)
 

@@ -66,6 +66,15 @@ class Improvement(Tabular):
     steps : improving steps made from that start.
     stationarity : for a smooth follower, the most that the first-order model of the value promises
         for any other commitment; zero at a local optimum, but for kinks. None for others.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=0), BoltzmannFollower(2.0))
+    >>> found = LocalSearch(random_starts=0).climb(problem)
+    >>> found.policy.shape, found.gain >= 0, found.found_from
+    ((3, 2), True, 'given')
     """
 
     best: Evaluated
@@ -204,6 +213,15 @@ def grid_check(problem: CommitmentProblem, resolution: int) -> Evaluated:
         A resolution below 1, or a grid of more than 500,000 commitments.
 
     **Cost** arithmetic: every commitment of the grid is evaluated.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(2, 2, 2, rng=0), BoltzmannFollower(2.0))
+    >>> grid_check(problem, resolution=4).policy  # rows in quarters
+    array([[0., 1.],
+           [1., 0.]])
     """
     check_local(problem)
     per_state = [math.comb(resolution + n - 1, n - 1) for n in problem.allowed.sum(axis=1).tolist()]

@@ -114,6 +114,17 @@ class Automatic:
     For an optimal follower with the leader's reward that is `JointOptimum`. For others it is
     `ValueIteration`, or with `exact` a search: `BranchAndBound` wherever the follower's answers can
     be bounded, else `Enumeration`.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(4, 2, 2, rng=0)
+    >>> Automatic().chosen(CommitmentProblem(game, reward))  # an optimal follower: Lemma 2
+    JointOptimum()
+    >>> problem = CommitmentProblem(game, reward, EpsilonGreedyFollower(0.2))
+    >>> Automatic(exact=True).plan(problem)
+    Commitment(value 5.96534896, bound 5.96534896, EXACT among deterministic, branch-and-bound)
     """
 
     exact: bool = False
@@ -138,6 +149,13 @@ class OccupancyProgram:
     Parameters
     ----------
     solver : HiGHS by default.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(4, 2, 2, rng=0))
+    >>> OccupancyProgram().plan(problem)
+    Commitment(value 6.43477865, bound 6.43477865, EXACT among all, program)
     """
 
     solver: Solver | str | None = None
@@ -172,6 +190,14 @@ class MixedInteger:
     ----------
     time_limit : seconds of the program, after which the best so far is returned with its bound.
     solver : HiGHS by default.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=0), EpsilonGreedyFollower(0.2))
+    >>> MixedInteger().plan(problem)
+    Commitment(value 4.3679975, bound 4.3679975, EXACT among deterministic, milp)
     """
 
     time_limit: float | None = None
@@ -205,6 +231,14 @@ class NormalForm:
     Parameters
     ----------
     solver : HiGHS by default.
+
+    Examples
+    --------
+    >>> game = TwoAgentMDP([[[[1], [1]], [[1], [1]]]], 0)  # one state, two actions each
+    >>> mine, theirs = [[[2, 4], [1, 3]]], [[[1, 0], [0, 1]]]
+    >>> problem = CommitmentProblem(game, mine, follower_reward=theirs, ties="optimistic")
+    >>> NormalForm().plan(problem).policy.round(6)
+    array([[0.5, 0.5]])
     """
 
     solver: Solver | str | None = None

@@ -54,6 +54,15 @@ class Misspecified(Tabular):
     actions : the commitment, (S,).
     value, values : against the true follower, from the start distribution and every state (S,).
     best : the best commitment found against the true follower, and its bound.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6), BoltzmannFollower(1.0))
+    >>> found = misspecification_loss(problem)["optimal"]  # planned for an optimal follower
+    >>> found.actions, found.best.actions, round(found.loss, 3)
+    (array([0, 1, 1]), array([0, 1, 0]), 0.144)
     """
 
     actions: Integers
@@ -86,6 +95,15 @@ class Information(Tabular):
     known_actions : the best commitment against each type, (K, S).
     known_values : their values, (K,).
     gain : the expected gain of knowing the type, ≥ 0.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6))
+    >>> found = value_of_information(problem, [BoltzmannFollower(0.1), BoltzmannFollower(10.0)])
+    >>> found.actions, found.known_actions.tolist()
+    (array([0, 1, 1]), [[0, 0, 1], [0, 1, 1]])
     """
 
     actions: Integers
@@ -206,6 +224,17 @@ def value_of_information(
         No follower; weights that are no prior; more commitments than the limit.
 
     **Cost** arithmetic: K enumerations.
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import BoltzmannFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6))
+    >>> followers = [BoltzmannFollower(0.1), BoltzmannFollower(10.0)]
+    >>> round(value_of_information(problem, followers).gain, 3)
+    0.289
+    >>> value_of_information(problem, followers, [0, 1]).gain  # nothing is left to know
+    0.0
     """
     prior = _check_prior(len(followers), weights)
     check_count(problem, limit)

@@ -42,7 +42,13 @@ Among = Literal["all", "deterministic", "admissible"]
 
 
 class Guarantee(Enum):
-    """What is known about a commitment, among those that its ``among`` names."""
+    """What is known about a commitment, among those that its ``among`` names.
+
+    Examples
+    --------
+    >>> [guarantee.name for guarantee in Guarantee]
+    ['EXACT', 'BOUND', 'HEURISTIC']
+    """
 
     EXACT = "no commitment has a larger value: proved, up to 2⁻⁴⁰ of the scale of its rewards"
     BOUND = "the value is within a stated bound of the best"
@@ -211,7 +217,19 @@ class Commitment(Tabular):
 
 
 class CommitmentMethod(Protocol):
-    """A way to plan: one of this room's, or your own."""
+    """A way to plan: one of this room's, or your own.
+
+    Examples
+    --------
+    >>> from iirl_opt.commitment.methods import commit
+    >>> from iirl_opt.game.generate import random_game
+    >>> class First:  # your own: always the first action
+    ...     def plan(self, problem):
+    ...         policy = problem.game.leader_policy({"*": problem.game.leader_actions[0]})
+    ...         return Commitment.of(problem, policy, method="first")
+    >>> commit(*random_game(4, 2, 2, rng=0), by=First())
+    Commitment(value 6.43477865, HEURISTIC among all, first)
+    """
 
     def plan(self, problem: CommitmentProblem) -> Commitment:
         """Return a commitment for the problem, and what is known of it."""

@@ -62,6 +62,13 @@ class Reply(NamedTuple):
     ----------
     response : what the follower plays, shape (S, B).
     values : what the leader earns from every state, shape (S,).
+
+    Examples
+    --------
+    >>> from iirl_opt.game.generate import random_game
+    >>> reply = CommitmentProblem(*random_game(4, 2, 2, rng=0)).reply([[1, 0]] * 4)
+    >>> reply.response.shape, reply.values.shape
+    ((4, 2), (4,))
     """
 
     response: Array
@@ -91,6 +98,18 @@ class CommitmentProblem(Tabular):
         A reward of another shape; ties for a follower that has none, or that are broken at random:
         a commitment would be worth another number at every draw; a state without an allowed action
         (named).
+
+    Examples
+    --------
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, reward = random_game(4, 2, 2, rng=0)
+    >>> follower = EpsilonGreedyFollower(0.2)
+    >>> problem = CommitmentProblem(game, reward, follower, follower_reward=-reward)
+    >>> problem.cooperative, problem.n_deterministic
+    (False, 16)
+    >>> problem.values_of([[0, 0, 0, 0], [1, 1, 1, 1]]).shape
+    (2, 4)
     """
 
     game: TwoAgentMDP

@@ -59,6 +59,16 @@ class Search(Tabular):
     seconds : wall-clock time.
     complete : whether the search ended by itself.
     tree : of a branch and bound that was asked to keep it.
+
+    Examples
+    --------
+    >>> from iirl_opt.commitment import Enumeration
+    >>> from iirl_opt.follower import EpsilonGreedyFollower
+    >>> from iirl_opt.game.generate import random_game
+    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=6), EpsilonGreedyFollower(0.2))
+    >>> found = Enumeration().search(problem)
+    >>> found.actions, found.evaluated, found.exact
+    (array([0, 1, 1]), 8, True)
     """
 
     actions: Integers
