@@ -72,7 +72,7 @@ class Ridge(NamedTuple):
     >>> from iirl_opt.bayesian import Evidence, Posterior, sample
     >>> from iirl_opt.game.generate import random_game
     >>> game, _ = random_game(3, 2, 2, rng=0)
-    >>> chains = sample(Posterior(Evidence(game)), 40, fast=False)
+    >>> chains = sample(Posterior(Evidence(game)), 40, chains=1, fast=False)
     >>> 0 <= chains.ridge.uniform_share <= 1
     True
     >>> chains.ridge.spread > 0  # of the parameter, as drawn

@@ -195,9 +195,9 @@ class MixedInteger:
     --------
     >>> from iirl_opt.follower import EpsilonGreedyFollower
     >>> from iirl_opt.game.generate import random_game
-    >>> problem = CommitmentProblem(*random_game(3, 2, 2, rng=0), EpsilonGreedyFollower(0.2))
+    >>> problem = CommitmentProblem(*random_game(2, 2, 2, rng=0), EpsilonGreedyFollower(0.2))
     >>> MixedInteger().plan(problem)
-    Commitment(value 4.3679975, bound 4.3679975, EXACT among deterministic, milp)
+    Commitment(value 6.14534283, bound 6.14534283, EXACT among deterministic, milp)
     """
 
     time_limit: float | None = None

@@ -233,8 +233,6 @@ def value_of_information(
     >>> followers = [BoltzmannFollower(0.1), BoltzmannFollower(10.0)]
     >>> round(value_of_information(problem, followers).gain, 3)
     0.289
-    >>> value_of_information(problem, followers, [0, 1]).gain  # nothing is left to know
-    0.0
     """
     prior = _check_prior(len(followers), weights)
     check_count(problem, limit)
