@@ -51,6 +51,18 @@ def animate_maze(
     ------
     InvalidArgument
         The path has another ending; there is no episode.
+
+    **Cost** the maze is drawn once a frame, and written as it comes.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from iirl_opt import InteractiveIRL, grid_game, interact
+    >>> maze = grid_game(["S1"], discount=0.5)
+    >>> run = interact(InteractiveIRL(maze.game), maze.reward, 1)
+    >>> with TemporaryDirectory() as folder:
+    ...     animate_maze(maze, run, Path(folder) / "learning.gif", width=100).name
+    'learning.gif'
     """
     from matplotlib.animation import PillowWriter
 

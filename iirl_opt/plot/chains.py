@@ -45,6 +45,17 @@ def plot_chains(
     Returns
     -------
     The axes row by row, a trace and a posterior in each row, and the two of the ridge at last.
+
+    **Cost** a line and a histogram for each chain and row; linear in the draws.
+
+    Examples
+    --------
+    >>> from iirl_opt.bayesian import Evidence, Posterior, sample
+    >>> from iirl_opt.game.generate import random_game
+    >>> game, _ = random_game(3, 2, 2, rng=0)
+    >>> chains = sample(Posterior(Evidence(game)), 20, chains=2, thin=4, fast=False)
+    >>> [axes.get_ylabel() for axes in plot_chains(chains, most=0)]
+    ['beta', '', 'beta', '']
     """
     shown = chains if normalise is None else chains.normalised(normalise)
     names = [str(s) for s in range(shown.rewards.shape[-1])] if states is None else list(states)

@@ -38,6 +38,8 @@ def plot_commitment(commitment: Commitment, *, most: int = 12, ax: Axes | None =
     most : how many states to show: those in which most is mixed, in the order of the game. The
         title says of how many.
 
+    **Cost** a bar for each state and action shown.
+
     Examples
     --------
     >>> import iirl_opt as iirl
@@ -106,6 +108,8 @@ def plot_dominance(
     ------
     InvalidArgument
         Not a name for each state.
+
+    **Cost** a few lines of markers; nothing is solved.
 
     Examples
     --------

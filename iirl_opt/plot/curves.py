@@ -44,6 +44,14 @@ def plot_regret(
     Parameters
     ----------
     regrets : shape (T,), in the unit of the values, or ``{name: regrets}``.
+
+    **Cost** a line a run.
+
+    Examples
+    --------
+    >>> axes = plot_regret({"planner": [2.0, 0.5, 0.0], "random": [2.0, 1.5, 1.8]})
+    >>> axes.get_xlabel(), [line.get_label() for line in axes.get_lines()][:2]
+    ('episode', ['planner', 'random'])
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -92,6 +100,15 @@ def plot_curves(
     ------
     InvalidArgument
         A curve is not as long as x.
+
+    **Cost** a line and a band a series.
+
+    Examples
+    --------
+    >>> line, low, high = [2.0, 1.0], [1.5, 0.5], [2.5, 1.5]
+    >>> axes = plot_curves({"regret": (line, low, high)}, [1, 2], xlabel="episode")
+    >>> axes.get_xlabel(), len(axes.get_lines()), len(axes.collections)
+    ('episode', 1, 1)
     """
     axes = new_axes((5.4, 3.6)) if ax is None else ax
     at = np.asarray(x, dtype=float)

@@ -54,6 +54,8 @@ def plot_maze(
     InvalidArgument, InvalidPolicy
         No such layer; no policy of this game.
 
+    **Cost** a patch a cell, and with policies one for each door and move that is played.
+
     Examples
     --------
     >>> from iirl_opt.game.mazes import maze_maker
@@ -132,7 +134,15 @@ def plot_rewards(
     InvalidArgument, InvalidReward
         No such layer; no state reward of this game.
 
-    **Source** the paper's Figure 1(b); the numbers are ours.
+    **Source** the paper's Figure 1(b); the numbers are ours. **Cost** a patch a cell.
+
+    Examples
+    --------
+    >>> from iirl_opt.game.grid import grid_game
+    >>> maze = grid_game(["S.1"], discount=0.5)
+    >>> axes = plot_rewards(maze, maze.reward, title="what the cells pay")
+    >>> axes.get_title(), len(axes.patches)
+    ('what the cells pay', 3)
     """
     values, states = _state_reward(maze, "rewards", rewards), _states_of(maze, layer)
     width = maze.columns if truth is None else 2 * maze.columns + 1
