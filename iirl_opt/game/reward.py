@@ -15,7 +15,14 @@ from iirl_opt.errors import InvalidReward
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 
-__all__ = ["REWARD", "ROUNDING", "check_reward", "follower_reward", "tie_tolerance"]
+__all__ = [
+    "REWARD",
+    "ROUNDING",
+    "check_reward",
+    "finite_reward",
+    "follower_reward",
+    "tie_tolerance",
+]
 
 Array = NDArray[np.float64]
 
@@ -35,24 +42,9 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "rewar
     Raises
     ------
     InvalidReward
-        Names the state, or the wrong shape or type.
+        Names the state, or the wrong shape or type, or an entry whose values overflow.
     """
-    array = as_floats(reward, name, InvalidReward)
-    if array.shape not in ((model.n_states,), model.shape):
-        raise InvalidReward(
-            name,
-            f"has shape {array.shape}",
-            f"({model.n_states},) or {model.shape}",
-            array.shape,
-        )
-    bad = ~np.isfinite(array)
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        names = (model.states, *model.action_labels)
-        where = ", ".join(
-            f"{axis}={known[i]!r}" for axis, known, i in zip(model.axes, names, at, strict=False)
-        )
-        raise InvalidReward(f"{name}[{where}]", f"is {array[at]}", "finite numbers", array[at])
+    array = finite_reward(model, reward, name, ((model.n_states,), model.shape))
     largest = float(np.abs(array).max())
     if largest > LARGEST_VALUE * (1 - model.discount):
         raise InvalidReward(
@@ -61,6 +53,32 @@ def check_reward(model: MDP | TwoAgentMDP, reward: ArrayLike, name: str = "rewar
             f"sizes up to {LARGEST_VALUE:g} × (1 − γ)",
             largest,
         )
+    return array
+
+
+def finite_reward(
+    model: MDP | TwoAgentMDP, reward: ArrayLike, name: str, shapes: tuple[tuple[int, ...], ...]
+) -> Array:
+    """Return a reward as a float array of finite numbers, of one of several shapes.
+
+    Raises
+    ------
+    InvalidReward
+    """
+    array = as_floats(reward, name, InvalidReward)
+    if array.shape not in shapes:
+        *others, last = map(str, shapes)
+        allowed = f"{', '.join(others)} or {last}"
+        raise InvalidReward(name, f"has shape {array.shape}", allowed, array.shape)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        at = np.unravel_index(int(np.argmax(bad)), array.shape)
+        names = (model.states, *model.action_labels, model.states)
+        axes = (*model.axes, "next state")
+        where = ", ".join(
+            f"{axis}={known[i]!r}" for axis, known, i in zip(axes, names, at, strict=False)
+        )
+        raise InvalidReward(f"{name}[{where}]", f"is {array[at]}", "finite numbers", array[at])
     return array
 
 

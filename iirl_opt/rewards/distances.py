@@ -23,6 +23,10 @@ states and knows no shaping: among these, with γ > 0, EPIC under uniform covera
 ``sin(affine_distance / 2)``; with γ = 0 every reward of states is shaping.
 
 All are arithmetic in floats: of two rewards that are equal but for rounding they say some 1e-16.
+Where little is left of a reward beside its shaping, exact arithmetic goes on, and a distance is
+never off by more than some 1e-6: it is that of the numbers as given. What is shaping but for less
+than their rounding has no direction that could be told, and is refused with `NotExact`; in integers
+or Fractions it is decided (`iirl_opt.rewards.canonical`).
 
 **Source** Gleave et al. (ICLR 2021) for EPIC; Skalse et al. (ICLR 2024) for STARC, with the
 canonicalisation *value-adjusted levelling*; Wulfe et al. (ICLR 2022) for DARD.
@@ -38,11 +42,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import array_of_floats, checked, one_of
 from iirl_opt.errors import InvalidArgument, InvalidReward
+from iirl_opt.exact.numbers import as_reals
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.reward import ROUNDING, check_reward
-from iirl_opt.game.values import error_bound, evaluate
 from iirl_opt.printing.table import FactTable
 from iirl_opt.rewards.affine import affine_distance
+from iirl_opt.rewards.canonical import CLOSE, By, direction, form_of, refuse_many, scaled
 
 __all__ = [
     "canonical_reward",
@@ -53,9 +57,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-
-# Transitions, possible or not, of which arrays are made at most.
-MOST_TRANSITIONS = 50_000_000
 
 
 @checked(game=GAME, by=one_of("EPIC", "STARC", "DARD"))
@@ -80,6 +81,8 @@ def canonical_reward(
     InvalidReward, InvalidPolicy
     InvalidArgument
         The game is too large for an array over all pairs of states; a policy beside EPIC or DARD.
+    NotExact
+        Floats lose the form of STARC, and the game is too large for exact numbers.
 
     **Source** see `iirl_opt.rewards.distances`. **Cost** arithmetic: EPIC passes over S²·A·B
     numbers, DARD multiplies A·B matrices of S rows, STARC evaluates a policy.
@@ -93,11 +96,16 @@ def canonical_reward(
     """
     if policy is not None and by != "STARC":
         raise InvalidArgument("policy", f"stands beside {by}", "None: STARC alone has one", policy)
-    unit, r = _scaled(game, reward, "reward")
-    if by == "STARC":
-        return unit * _levelled(game, r, policy)
-    form = _epic(game, r) if by == "EPIC" else _dard(game, r)
-    return unit * form.reshape(*game.shape, game.n_states)
+    r = scaled(game, reward, "reward")
+    form, slip = form_of(game, r, by, policy)
+    if slip > CLOSE:
+        form = as_reals(form_of(game, r, by, policy, exactly=True)[0])
+    with np.errstate(over="ignore"):
+        found = r.unit * form / r.power
+    if not np.isfinite(found).all():
+        said = f"has a half range of {r.unit:g}, whose {by} form overflows"
+        raise InvalidReward("reward", said, "a smaller unit", r.unit)
+    return np.asarray(found.reshape(game.shape if by == "STARC" else (*game.shape, game.n_states)))
 
 
 @checked(game=GAME)
@@ -120,9 +128,10 @@ def epic_distance(
     InvalidReward
     InvalidArgument
         The coverage is none; the game is too large for an array over all pairs of states.
+    NotExact
+        A reward is shaping but for rounding.
 
-    **Source** Gleave et al. (2021), definitions 4.2, 4.5 and 4.6. **Cost** arithmetic on S²·A·B
-    numbers.
+    **Source** Gleave et al. (2021), section 4. **Cost** arithmetic on S²·A·B numbers.
 
     Examples
     --------
@@ -132,8 +141,7 @@ def epic_distance(
     (True, True)
     """
     weights = None if coverage is None else _coverage(game, coverage)
-    one, other = (_epic(game, _scaled(game, r, name)[1]) for r, name in _both(first, second))
-    return _pearson(one, other, weights)
+    return _distance(game, first, second, "EPIC", coverage=weights)
 
 
 @checked(game=GAME)
@@ -157,6 +165,8 @@ def dard_distance(
     InvalidReward
     InvalidArgument
         The coverage is none; the game is too large for an array over all pairs of states.
+    NotExact
+        A reward is shaping but for rounding.
 
     **Source** Wulfe et al. (2022), definition 5. **Cost** arithmetic: A·B products of matrices with
     S rows.
@@ -168,9 +178,9 @@ def dard_distance(
     >>> dard_distance(game, r, 3 * r + 1) < 1e-12, dard_distance(game, r, -r) > 1 - 1e-12
     (True, True)
     """
-    one, other = (_dard(game, _scaled(game, r, name)[1]) for r, name in _both(first, second))
-    weights = _transitions(game) if coverage is None else _coverage(game, coverage)
-    return _pearson(one, other, weights)
+    refuse_many(game)
+    weights = _coverage(game, game.kernel if coverage is None else coverage)
+    return _distance(game, first, second, "DARD", coverage=weights)
 
 
 @checked(game=GAME)
@@ -196,6 +206,8 @@ def starc_distance(
     Raises
     ------
     InvalidReward, InvalidPolicy
+    NotExact
+        A reward is shaping but for rounding.
 
     **Source** Skalse et al. (2024), definitions 1 to 4. **Cost** arithmetic: two linear systems
     with S unknowns.
@@ -207,9 +219,7 @@ def starc_distance(
     >>> starc_distance(game, r, 3 * r + 1) < 1e-12, starc_distance(game, r, -r) > 1 - 1e-12
     (True, True)
     """
-    forms = [_levelled(game, _scaled(game, r, name)[1], policy) for r, name in _both(first, second)]
-    x, y = (form / (float(np.linalg.norm(form)) or 1.0) for form in forms)
-    return min(1.0, float(np.linalg.norm(x - y)) / 2)
+    return _distance(game, first, second, "STARC", policy=policy)
 
 
 @checked(game=GAME)
@@ -226,6 +236,8 @@ def reward_distances(game: TwoAgentMDP, first: ArrayLike, second: ArrayLike) -> 
     InvalidReward
     InvalidArgument
         The game is too large for an array over all pairs of states.
+    NotExact
+        A reward is shaping but for rounding.
 
     **Cost** arithmetic, that of DARD.
 
@@ -252,78 +264,15 @@ def reward_distances(game: TwoAgentMDP, first: ArrayLike, second: ArrayLike) -> 
     return FactTable(rows, "distances between two rewards")
 
 
-def _both(first: ArrayLike, second: ArrayLike) -> tuple[tuple[ArrayLike, str], ...]:
-    return (first, "first"), (second, "second")
-
-
-def _scaled(game: TwoAgentMDP, reward: ArrayLike, name: str) -> tuple[float, Array]:
-    """Return the half range of a reward, and the reward in it, centred: within [−1, 1].
-
-    No canonical form feels the shift, and all are linear: so no digit goes to a large constant.
-    """
-    if np.ndim(reward) == 4:
-        r = array_of_floats(4, error=InvalidReward)(name, reward)
-        shape = (*game.shape, game.n_states)
-        if r.shape != shape:
-            raise InvalidReward(name, f"has shape {r.shape}", f"{shape}", r.shape)
-    else:
-        r = check_reward(game, reward, name)
-    low, high = float(r.min()), float(r.max())
-    unit = high / 2 - low / 2
-    if not unit:
-        return 1.0, np.zeros_like(r)
-    return unit, (r - (high / 2 + low / 2)) / unit
-
-
-def _spread_out(game: TwoAgentMDP, r: Array) -> Array:
-    """Return a reward as an array (S, A·B, S)."""
-    n, k = game.n_states, game.n_choices
-    if n * n * k > MOST_TRANSITIONS:
-        said = f"has {n * n * k} transitions to weigh"
-        raise InvalidArgument("game", said, f"at most {MOST_TRANSITIONS}; STARC needs none", n)
-    parts = r.reshape(n, 1, 1) if r.ndim == 1 else r.reshape(n, k, -1)
-    return np.broadcast_to(parts, (n, k, n))
-
-
-def _transitions(game: TwoAgentMDP) -> Array:
-    """Return the kernel as a dense array (S, A·B, S)."""
-    return game.kernel.reshape(game.n_states, game.n_choices, game.n_states)
-
-
-def _epic(game: TwoAgentMDP, r: Array) -> Array:
-    whole = _spread_out(game, r)
-    mean = whole.mean(axis=(1, 2))
-    gamma = game.discount
-    return np.asarray(whole - mean[:, None, None] + gamma * (mean - mean.mean()))
-
-
-def _dard(game: TwoAgentMDP, r: Array) -> Array:
-    whole, kernel, gamma = _spread_out(game, r), _transitions(game), game.discount
-    mean = np.einsum("skt,skt->s", whole, kernel) / game.n_choices
-    # R(S', A, S'') with S' from s and S'' from s', both under A.
-    by_choice = kernel.transpose(1, 0, 2)
-    met = by_choice @ whole.transpose(1, 0, 2) @ by_choice.transpose(0, 2, 1)
-    return np.asarray(whole - mean[:, None, None] + gamma * (mean - met.mean(axis=0))[:, None, :])
-
-
-def _levelled(
-    game: TwoAgentMDP, r: Array, policy: ArrayLike | tuple[ArrayLike, ArrayLike] | None
-) -> Array:
-    """Return a reward less the values of a policy, (S, A, B); zero where rounding made it."""
-    if r.ndim == 4:
-        r = np.einsum("skt,skt->sk", _spread_out(game, r), _transitions(game)).reshape(game.shape)
-    if policy is None:
-        policy = np.full(game.shape, 1 / game.n_choices)
-    values = evaluate(game, r, policy)
-    ahead = game.discount * (game.matrix @ values).reshape(game.shape)
-    mine = r[:, None, None] if r.ndim == 1 else r
-    form = np.asarray(mine - values[:, None, None] + ahead)
-    off = float(error_bound(game, r, policy, values).max())
-    return form if np.abs(form).max() > 2 * off + ROUNDING * _most(values) else 0 * form
-
-
-def _most(values: Array) -> float:
-    return 1.0 + float(np.abs(values).max())
+def _distance(
+    game: TwoAgentMDP, first: ArrayLike, second: ArrayLike, by: By, **options: Any
+) -> float:
+    """Return half the distance of two directions: ``sin(angle/2)``, which keeps small angles."""
+    both = [scaled(game, r, name) for r, name in ((first, "first"), (second, "second"))]
+    x, y = (direction(game, r, by, **options) for r in both)
+    if x is None or y is None:
+        return 0.0 if x is y else 0.5 if by == "STARC" else math.sqrt(0.5)
+    return min(1.0, float(np.linalg.norm(x - y)) / 2)
 
 
 def _coverage(game: TwoAgentMDP, coverage: ArrayLike) -> Array:
@@ -335,18 +284,3 @@ def _coverage(game: TwoAgentMDP, coverage: ArrayLike) -> Array:
             said = "has a negative weight" if weights.min() < 0 else "is zero"
         raise InvalidArgument("coverage", said, f"weights ≥ 0 of shape {shape}", coverage)
     return np.asarray(weights).reshape(game.n_states, game.n_choices, game.n_states)
-
-
-def _pearson(first: Array, second: Array, weights: Array | None) -> float:
-    """Return ``√((1 − ρ)/2)``, by the chord of two unit vectors, which keeps small angles."""
-    shares = None if weights is None else np.sqrt(weights / weights.max())
-    units = []
-    for form in (first, second):
-        mean = form.mean() if shares is None else np.average(form, weights=shares**2)
-        centred = (form - mean) if shares is None else (form - mean) * shares
-        none = float(np.abs(centred).max()) <= 8 * ROUNDING
-        units.append(None if none else centred / np.linalg.norm(centred))
-    x, y = units
-    if x is None or y is None:
-        return 0.0 if x is y else math.sqrt(0.5)
-    return min(1.0, float(np.linalg.norm(x - y)) / 2)

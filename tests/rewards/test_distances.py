@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import iirl_opt as iirl
-from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
+from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward, NotExact
 from iirl_opt.rewards import (
     affine_distance,
     canonical_reward,
@@ -157,20 +158,93 @@ def test_without_a_future_every_state_reward_is_shaping():
     assert table[0]["value"] > 1
 
 
-def test_a_reward_without_direction_is_between_all_others():
-    game = game_and(np.random.default_rng(4))
-    phi = np.array([1.0, -2.0, 0.5])
-    none, r = shaped(game, np.full(3, 7.0), phi), np.arange(3.0)
+def exactly_shaped(game, phi):
+    """A reward that is nothing but shaping, in Fractions; of few bits it is so in floats."""
+    gamma = Fraction(game.discount)
+    found = [[gamma * Fraction(y) - Fraction(x) for y in phi] for x in phi]
+    return np.broadcast_to(np.array(found, dtype=object)[:, None, None], (*game.shape, len(phi)))
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.9, 1 - 1e-12])
+def test_a_reward_without_direction_is_between_all_others(discount):
+    game = game_and(np.random.default_rng(4), discount=discount)
+    none, r = exactly_shaped(game, [1.0, -2.0, 0.5]), np.arange(3.0)
+    if discount == 0.5:
+        none = none.astype(float)
     found = [distance(game, none, r) for distance in DISTANCES.values()]
     assert found == pytest.approx([math.sqrt(0.5), 0.5, math.sqrt(0.5)])
     assert [distance(game, none, [1, 1, 1]) for distance in DISTANCES.values()] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-9, 1.0, 1e9, 1e200])
+@pytest.mark.parametrize("by", DISTANCES)
+def test_shaping_but_for_rounding_is_refused(by):
+    """It is neither zero nor has it a direction that could be told."""
+    game = game_and(np.random.default_rng(4), discount=0.9)
+    r, phi = np.arange(3.0), np.array([1.0, -2.0, 0.5]) / 3
+    with pytest.raises(NotExact, match="direction of second"):
+        DISTANCES[by](game, r, shaped(game, np.full(3, 7.0), phi))
+    large = 2e18 * np.array([1.0, -2.0, 0.5])
+    with pytest.raises(NotExact, match="direction of first"):
+        DISTANCES[by](game, shaped(game, r, large), r)
+
+
+def test_what_floats_lose_in_a_large_game_is_refused(monkeypatch):
+    monkeypatch.setattr("iirl_opt.rewards.canonical.MOST_EXACT", 10)
+    game = game_and(np.random.default_rng(4), discount=0.5)
+    r, phi = np.arange(3.0), 2.0**45 * np.array([1.0, -2.0, 0.5])
+    for distance in DISTANCES.values():
+        with pytest.raises(NotExact, match="too large"):
+            distance(game, r, shaped(game, r, phi))
+
+
+@given(seed=SEEDS, bits=st.integers(0, 45), form=st.sampled_from(FORMS))
+def test_no_shaping_is_large_enough_to_hide_a_reward(seed, bits, form):
+    """Of few bits its sums with a reward are floats, so that the distances are known."""
+    rng = np.random.default_rng(seed)
+    game = game_and(rng, discount=0.5)
+    shape = reward_of(game, rng, form).shape
+    r, other = (rng.integers(-8, 9, shape).astype(float) for _ in range(2))
+    r.flat[0] += 32
+    phi = 2.0**bits * rng.integers(-4, 5, 3)
+    for distance in DISTANCES.values():
+        hidden = shaped(game, r, phi)
+        assert distance(game, hidden, r) == pytest.approx(0, abs=1e-6)
+        assert distance(game, hidden, shaped(game, -r, phi)) == pytest.approx(1, abs=1e-6)
+        assert distance(game, hidden, other) == pytest.approx(distance(game, r, other), abs=1e-6)
+
+
+@given(seed=SEEDS, short=st.floats(-16, 0), n=st.integers(1, 4))
+def test_no_discount_is_too_near_one(seed, short, n):
+    """Distances are continuous there: of an ergodic game they come to a limit."""
+    rng = np.random.default_rng(seed)
+    kernel = rng.integers(1, 5, (n, 2, 2, n))
+    near = iirl.TwoAgentMDP(kernel, min(1 - 10**short, math.nextafter(1, 0)))
+    r, other = rng.normal(size=(2, n, 2, 2))
+    assert starc_distance(near, r, -r) == pytest.approx(1)
+    assert starc_distance(near, 3 * r + 2, r) == pytest.approx(0, abs=1e-9)
+    nearer = iirl.TwoAgentMDP(kernel, (near.discount + 1) / 2)
+    far = 40 * (1 - near.discount) + 1e-9
+    assert starc_distance(near, r, other) == pytest.approx(
+        starc_distance(nearer, r, other), abs=far
+    )
+
+
+def test_classes_that_no_step_joins_have_exact_values():
+    """Where values grow as 1/(1 − γ) apart from another, floats lose them."""
+    kernel = np.zeros((2, 2, 1, 2))
+    kernel[[0, 1], :, :, [0, 1]] = 1
+    game = iirl.TwoAgentMDP(kernel, 1 - 2.0**-40)
+    r = np.array([[[1.0], [2.0]], [[5.0], [3.0]]])
+    assert starc_distance(game, r, -r) == 1
+    level = canonical_reward(game, r, "STARC")
+    assert level[..., 0] == pytest.approx(np.array([[-0.5, 0.5], [1.0, -1.0]]))
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-9, 1.0, 1e9, 1e200, 1e307])
 def test_no_scale_is_too_small_or_too_large(size):
     rng = np.random.default_rng(5)
     game = game_and(rng)
-    r, other = reward_of(game, rng, "sab"), reward_of(game, rng, "sab")
+    r, other = rng.integers(-9, 10, (3, 2, 2)), reward_of(game, rng, "sab")
     for distance in DISTANCES.values():
         assert distance(game, size * r, other) == pytest.approx(distance(game, r, other))
 
@@ -207,19 +281,22 @@ def test_what_is_no_reward_or_coverage_is_named():
             distance(game, [1, 2, 3], [1, 2])
         with pytest.raises(InvalidReward, match="first"):
             distance(game, np.full((3, 2, 2, 3), np.nan), [1, 2, 3])
-        with pytest.raises(InvalidReward, match="second"):
+        with pytest.raises(InvalidReward, match=r"allowed \(3,\), \(3, 2, 2\) or \(3, 2, 2, 3\)"):
             distance(game, [1, 2, 3], np.ones((3, 2, 3, 2)))
     for wrong in (np.zeros((3, 2, 2, 3)), -np.ones((3, 2, 2, 3)), np.ones((2, 2, 2, 2)), [1.0]):
         with pytest.raises(InvalidArgument, match="coverage"):
             epic_distance(game, [1, 2, 3], [3, 2, 1], coverage=wrong)
     with pytest.raises(InvalidPolicy):
         starc_distance(game, [1, 2, 3], [3, 2, 1], policy=np.ones((3, 2, 2)))
+    ends, first = np.tile([1.7e308, -1.7e308], (3, 2, 1)), np.tile([1.0, 0.0], (3, 1))
+    with pytest.raises(InvalidReward, match="overflows"):
+        canonical_reward(game, ends, "STARC", policy=(first, first))
     with pytest.raises(InvalidArgument, match="policy"):
         canonical_reward(game, [1, 2, 3], "EPIC", policy=np.full((3, 2, 2), 0.25))
 
 
 def test_a_game_too_large_for_all_pairs_of_states_is_refused_by_size(monkeypatch):
-    monkeypatch.setattr("iirl_opt.rewards.distances.MOST_TRANSITIONS", 10)
+    monkeypatch.setattr("iirl_opt.rewards.canonical.MOST_TRANSITIONS", 10)
     game = game_and(np.random.default_rng(9))
     for distance in (epic_distance, dard_distance):
         with pytest.raises(InvalidArgument, match="36 transitions"):
