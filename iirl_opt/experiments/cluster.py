@@ -61,6 +61,14 @@ def dask_executor(
     InvalidArgument
         Nobody answers at this address, no worker is there, or one has another Python or other
         versions of the packages that results depend on, or lacks one.
+
+    **Cost** a connection, and a call to each worker that compares versions; then that of the calls.
+
+    Examples
+    --------
+    >>> from iirl_opt.experiments import find_figure, run_figure
+    >>> with dask_executor("tcp://localhost:8786") as cluster:  # doctest: +SKIP
+    ...     found = run_figure(find_figure(7), executor=cluster)
     """
     if find_spec("distributed") is None:
         raise MissingExtra("--scheduler", "sweep")

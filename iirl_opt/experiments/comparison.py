@@ -53,6 +53,14 @@ def compare_cells(
     ------
     InvalidArgument
         There is no such learner, or one is named twice.
+
+    **Cost** arithmetic, one cell a run and learner; nothing is read or played.
+
+    Examples
+    --------
+    >>> cells = compare_cells("two-rooms", ["active", "max-margin"], episodes=3, runs=2, seed=0)
+    >>> [(cell.method, cell.parameters["run"]) for cell in cells]
+    [('active', 0), ('max-margin', 0), ('active', 1), ('max-margin', 1)]
     """
     for name in learners:
         check_learner(name)
@@ -81,6 +89,18 @@ def compare_runs(cells: Sequence[Cell], **how: Unpack[Sweep]) -> dict[str, Any]:
         A learner is named twice.
     FileProblem
         The file is not there, or has no true reward.
+
+    **Cost** one reading of the file; then that of `run_cells`, of which each cell is a run of
+    `interact`.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> cells = compare_cells("two-rooms", ["algorithm-1"], episodes=2, runs=1, seed=0)
+    >>> with ThreadPoolExecutor(1) as threads:
+    ...     found = compare_runs(cells, executor=threads)
+    >>> [round(regret, 9) for regret in found["cells"][0]["values"]["regrets"]]
+    [1.0, 0.0]
     """
     cells = list(cells)
     if not cells:

@@ -54,6 +54,15 @@ class Figure:
     summarise : what the picture shows and the document keeps, JSON-able, from all results.
     judge : the paper's statements, decided on all results.
     draw : writes the picture of a summary to a path; needs matplotlib.
+
+    Examples
+    --------
+    >>> figure = find_figure(7)
+    >>> figure.title, list(figure.scales)
+    ('Algorithm 3 against an ε-greedy follower', ['small', 'paper'])
+    >>> cells = figure.cells("small", seed=0)
+    >>> len(cells), str(cells[0])
+    (176, 'maze-maker 0, epsilon-greedy, epsilon 1.0')
     """
 
     number: int | str
@@ -91,6 +100,17 @@ def find_figure(number: int | str) -> Figure:
     ------
     InvalidArgument
         The figure is not there: names those that are.
+
+    **Cost** the import of the figure's module.
+
+    Examples
+    --------
+    >>> find_figure(7).title
+    'Algorithm 3 against an ε-greedy follower'
+    >>> find_figure(2)
+    Traceback (most recent call last):
+        ...
+    iirl_opt.errors.InvalidArgument: figure is 2; allowed 1, 3, 4, 6, 7, proposition-1
     """
     wanted = int(number) if str(number).isdecimal() else number
     if wanted not in FIGURES:
@@ -111,6 +131,26 @@ def run_figure(
     seed : of its games and runs.
     how : jobs, executor, checkpoint, resume, restart, progress; see
         `iirl_opt.experiments.sweep.run_cells`.
+
+    **Cost** that of `run_cells` for the cells of this scale.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> coins = Figure(
+    ...     number="coins",
+    ...     title="Two coins",
+    ...     source="ours",
+    ...     scales={"small": lambda seed: [Cell("coins", coin, "toss", seed) for coin in "ab"]},
+    ...     compute=lambda cell: {"heads": int(cell.rng().integers(2))},
+    ...     summarise=lambda results: {"heads": sum(one.values["heads"] for one in results)},
+    ...     judge=lambda results: [],
+    ...     draw=lambda summary, path: path,
+    ... )
+    >>> with ThreadPoolExecutor(1) as threads:
+    ...     found = run_figure(coins, executor=threads)
+    >>> found["title"], found["summary"]
+    ('Two coins', {'heads': 2})
     """
     about = {"figure": figure.number, "scale": scale, "seed": seed, "versions": versions()}
     results = run_cells(figure.cells(scale, seed), figure.compute, about=about, **how)

@@ -52,6 +52,15 @@ class Cell:
     method : the learner or planner.
     seed : of whatever is shared with other cells, such as the game.
     parameters : further JSON-able facts.
+
+    Examples
+    --------
+    >>> cell = Cell("mine", "maze", "active", seed=1, parameters={"run": 2})
+    >>> str(cell)
+    'maze 1, active, run 2'
+    >>> same = Cell("mine", "maze", "active", 1, {"run": 2})
+    >>> same.key == cell.key, int(same.rng().integers(1000)) == int(cell.rng().integers(1000))
+    (True, True)
     """
 
     figure: int | str
@@ -85,7 +94,18 @@ Computation = Callable[[Cell], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class CellResult:
-    """A finished cell: its numbers, as they come back from JSON, and the seconds it took."""
+    """A finished cell: its numbers, as they come back from JSON, and the seconds it took.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> def toss(cell):
+    ...     return {"heads": int(cell.rng().integers(2))}
+    >>> with ThreadPoolExecutor(1) as threads:
+    ...     [result] = run_cells([Cell("mine", "coin", "toss")], toss, executor=threads)
+    >>> result.cell.game, dict(result.values)
+    ('coin', {'heads': 0})
+    """
 
     cell: Cell
     values: Mapping[str, Any]

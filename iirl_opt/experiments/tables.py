@@ -64,6 +64,8 @@ def tidy(found: Mapping[str, Any] | Iterable[CellResult]) -> FactTable:
         It is neither, or a cell in it is not whole; a cell has lists of different lengths, one name
         for two columns, or what is no JSON.
 
+    **Cost** arithmetic, linear in the entries of the table.
+
     Examples
     --------
     >>> from iirl_opt.experiments import Cell
@@ -108,6 +110,19 @@ def write_tidy(found: Mapping[str, Any] | Iterable[CellResult], path: str | Path
         is no Unicode.
     OSError
         The folder is not there or cannot be written to, or a folder stands in a file's place.
+
+    **Cost** arithmetic, linear in the entries of the table.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from iirl_opt.experiments import Cell
+    >>> result = CellResult(Cell("mine", "maze", "active"), {"regrets": [0.5, 0.0]}, 0.1)
+    >>> with TemporaryDirectory() as folder:
+    ...     print(write_tidy([result], Path(folder, "runs"))[0].read_text(), end="")
+    figure,game,method,seed,episode,regret
+    mine,maze,active,0,1,0.5
+    mine,maze,active,0,2,0.0
     """
     files = _files_of(path)
     whole = _document_of(found)

@@ -39,6 +39,13 @@ class ModelAnswer(Tabular):
     quantities : by the names that ``[[expect]]`` tables use.
     evidence : what supports the answer (solver record, reward, policy), ready for JSON.
     found : the record behind it, such as a `Commitment` or a `VerificationReport`; else None.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> answer = library.answer(library.read_model("correlated-budget"))
+    >>> round(answer.quantities["value"], 6), answer.quantities["infeasible"]
+    (1.5, 0.0)
     """
 
     quantities: Mapping[str, float]
@@ -55,7 +62,16 @@ class ModelAnswer(Tabular):
 
 @dataclass(frozen=True)
 class Finding:
-    """An expectation held against what was found."""
+    """An expectation held against what was found.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("correlated-budget")
+    >>> finding = check(problem.expect, library.answer(problem).quantities, problem.path)[0]
+    >>> finding.quantity, finding.expected, finding.met
+    ('value', '1.5 ± 1e-08', True)
+    """
 
     quantity: str
     expected: str
@@ -76,6 +92,18 @@ def check(
     ------
     FileProblem
         A quantity that this question does not have.
+
+    **Cost** arithmetic, linear in the expectations.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("goal-twice-the-start")
+    >>> expected = problem.expect[:1]
+    >>> expected[0].quantity, expected[0].value
+    ('value', 0.5)
+    >>> check(expected, {"value": 0.25}, problem.path)[0].met
+    False
     """
     findings = []
     for i, expected in enumerate(expect):

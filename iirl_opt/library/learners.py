@@ -127,6 +127,8 @@ def make_learner(
     InvalidArgument
         There is no such learner, or it learns rewards by state only.
 
+    **Cost** arithmetic: nothing is planned before the learner is asked.
+
     Examples
     --------
     >>> import iirl_opt as iirl

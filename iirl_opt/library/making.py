@@ -75,6 +75,8 @@ def make_question(game: TwoAgentMDP, family: str, **keys: Any) -> Question:
     InvalidPolicy, InvalidArgument
         An array of another shape.
 
+    **Cost** arithmetic, linear in the entries of the keys.
+
     Examples
     --------
     >>> import iirl_opt as iirl

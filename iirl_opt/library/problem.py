@@ -63,6 +63,15 @@ class ModelProblem(Tabular):
     as_stated : whether discount and seed of the game are the file's own.
     stated : by attribute, what a table was read as, and the table: what is still that very object
         is written as it was stated, whatever else was replaced.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("two-rooms")
+    >>> problem.title
+    'Two rooms and a door: the leader finds out which room the follower wants'
+    >>> problem.game.states, problem.truth, problem.question.family()
+    (('hall', 'left', 'right'), array([0., 3., 0.]), 'learning')
     """
 
     path: Path

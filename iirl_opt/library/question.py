@@ -37,6 +37,13 @@ class Question(Table, tag_field="family", tag="question"):
         ``"follower_reward"``, ``"prior"``, ``"trajectory"``, and ``"unknown"`` for a follower whose
         number is so.
     policy_key : the key of the question that holds a leader policy, or None.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> question = library.make_question(library.read_model("two-rooms").game, "occupancy")
+    >>> question.family(), isinstance(question, Question)
+    ('occupancy', True)
     """
 
     takes: ClassVar[frozenset[str]] = frozenset()
@@ -85,7 +92,17 @@ class Question(Table, tag_field="family", tag="question"):
 
 
 class ProgramQuestion(Question):
-    """A question that programs answer; that one has no feasible point *is* an answer."""
+    """A question that programs answer; that one has no feasible point *is* an answer.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("correlated-budget")
+    >>> isinstance(problem.question, ProgramQuestion)
+    True
+    >>> round(problem.question.answer(problem).quantities["value"], 6)
+    1.5
+    """
 
     @abstractmethod
     def find(self, problem: ModelProblem) -> ModelAnswer:
@@ -110,7 +127,17 @@ class ProgramQuestion(Question):
 
 
 class RunQuestion(Question):
-    """A question that a run answers, a step at a time."""
+    """A question that a run answers, a step at a time.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("two-rooms")
+    >>> isinstance(problem.question, RunQuestion)
+    True
+    >>> len(list(problem.question.learn(problem, episodes=2)))
+    2
+    """
 
     @abstractmethod
     def learn(self, problem: ModelProblem, **given: Any) -> Run:

@@ -70,6 +70,9 @@ def read_model(
     InvalidGame
         The discount that is given is none.
 
+    **Cost** that of reading the game, linear in its entries, or of making the one that it asks
+    for.
+
     Examples
     --------
     >>> import iirl_opt as iirl
@@ -98,6 +101,14 @@ def model_schema() -> dict[str, Any]:
 
     A TOML file is read into the same tables as a JSON document. Which labels are known and which
     rows sum to one no schema can say: `read_model` does.
+
+    **Cost** arithmetic: the tables of all families.
+
+    Examples
+    --------
+    >>> schema = model_schema()
+    >>> schema["$schema"], "ExpectTable" in schema["$defs"]
+    ('https://json-schema.org/draft/2020-12/schema', True)
     """
     return document_schema(catalogue.FAMILIES)
 

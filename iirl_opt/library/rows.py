@@ -34,6 +34,15 @@ class UserRow:
     coefficients : shape (S,), or (S, A, B) on choices.
     low, high : bounds, infinite where there is none.
     whose : who respects a row on the measure, ``"leader"`` or ``"both"``.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> (row,) = library.read_model("goal-twice-the-start").rows
+    >>> row.name, row.target
+    ('goal twice the start', 'reward')
+    >>> row.coefficients, row.low, row.high
+    (array([-2.,  0.,  1.]), 0.0, inf)
     """
 
     name: str

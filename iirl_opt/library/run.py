@@ -79,6 +79,15 @@ class Run(ABC):
     begin : whether it is ``"new"``, resumed from or restarted, see `iirl_opt.checkpoint`.
     settings_asked : what steps depend on and a file or its reader chose, by name, JSON-able.
     main_picture : the name of the file of that picture in a folder.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> run = library.learn(library.read_model("two-rooms"), episodes=1)
+    >>> run.complete, len(list(run)), run.complete
+    (False, 1, True)
+    >>> run.quantities["episodes"]
+    1.0
     """
 
     main_picture: ClassVar[str]
@@ -258,6 +267,17 @@ class EpisodesRun(Run):
     ----------
     episodes : those that are over.
     records : what there is to tell of each, ready for JSON; they count from 1.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> run = library.learn(library.read_model("two-rooms"), episodes=2)
+    >>> for line in run:
+    ...     print(line)
+    episode   1   value   0.000000   regret   2.400000   rows 1
+    episode   2   value   2.400000   regret   0.000000   rows 2
+    >>> round(run.best, 6), run.taken_up, len(run.records)
+    (2.4, 2, 2)
     """
 
     def __init__(self, problem: ModelProblem, given: Mapping[str, Any]) -> None:

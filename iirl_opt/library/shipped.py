@@ -18,7 +18,15 @@ _MANY = 10_000  # names of a folder among which the nearest is looked for
 
 
 def shipped_models() -> Path:
-    """Return the folder of the shipped model files: the checkout's own, or the installed copy."""
+    """Return the folder of the shipped model files: the checkout's own, or the installed copy.
+
+    **Cost** one look at the file system.
+
+    Examples
+    --------
+    >>> shipped_models().name, (shipped_models() / "learning" / "two-rooms.toml").is_file()
+    ('models', True)
+    """
     package = Path(iirl_opt.__file__).parent
     checkout = package.parent / "models"
     return checkout if (checkout / "README.md").is_file() else package / "models"
@@ -49,6 +57,13 @@ def find_model(name: str | Path) -> Path:
     ------
     FileProblem
         There is no such file: says which has the nearest name.
+
+    **Cost** one look through the folder of shipped models.
+
+    Examples
+    --------
+    >>> find_model("two-rooms").name
+    'two-rooms.toml'
     """
     path = Path(name)
     if path.is_file():

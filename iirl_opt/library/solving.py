@@ -88,6 +88,8 @@ def learn(
         no meaning in its family. When iterated: the checkpoint is another process's, unfinished, of
         something else or damaged.
 
+    **Cost** nothing is played yet: that of the run, as `iirl_opt.interact` says, as it is iterated.
+
     Examples
     --------
     What is left at any time is taken up again, to the same result:
@@ -118,6 +120,15 @@ def verify(problem: ModelProblem) -> ModelAnswer:
     ------
     FileProblem
         The question is another, or the game is no environment, or nothing was answered.
+
+    **Cost** that of `iirl_opt.verify_affine`.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> found = library.verify(library.read_model("strict-4"))
+    >>> found.found.verdict.name, round(found.quantities["angle"], 6)
+    ('CONFIRMED', 0.019997)
     """
     return problem.question.verify(problem)
 
@@ -130,6 +141,15 @@ def program(problem: ModelProblem) -> Any:
     ------
     FileProblem
         The question is not one linear or mixed-integer program.
+
+    **Cost** that of writing the program down; nothing is solved.
+
+    Examples
+    --------
+    >>> from iirl_opt import library
+    >>> linear = library.program(library.read_model("correlated-budget"))
+    >>> linear.is_dcp(), round(float(linear.solve()), 6)
+    (True, 1.5)
     """
     return problem.question.program(problem)
 
@@ -139,6 +159,17 @@ def match(certificate: Certificate, problem: ModelProblem) -> Match:
     """Compare what a certificate speaks of with a problem: its game, reward and observations.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> from iirl_opt import library
+    >>> problem = library.read_model("strict-4")
+    >>> certificate = iirl.certify(library.verify(problem).found)
+    >>> bool(match(certificate, problem))
+    True
+    >>> match(certificate, library.read_model("two-rooms")).differences[0]
+    'the game is another'
     """
     reward = problem.question.claimed_reward(problem)
     # The reward of a witness was found, not asked about.
