@@ -38,7 +38,8 @@ function shares(row, n, what) {
 }
 
 function proved(file) {
-  form(file?.version === 2 && file.kind === "violation", "version 2, kind violation");
+  const found = `found version ${JSON.stringify(file?.version)}, kind ${JSON.stringify(file?.kind)}`;
+  form(file?.version === 2 && file.kind === "violation", `${found}; checked here are version 2, kind violation`);
   const [S, A, B] = list(file.instance.shape, 3, "shape");
   form([S, A, B].every((n) => Number.isInteger(n) && n > 0), "shape");
   const gamma = number(file.instance.discount);

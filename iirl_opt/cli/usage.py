@@ -41,8 +41,7 @@ def usage_error(problem: Any, arguments: Sequence[str], root: Any) -> str:
     elif parameter is not None and problem.message:
         said = _refused(parameter, problem.message, called.own)
     elif called.command is root and called.name is not None:
-        near = nearest(called.name, root.commands)
-        said = f"no command {_shown(called.name)}" + (f"; did you mean {near}?" if near else "")
+        said = f"no command {_shown(called.name)}{_meant_by(called.name, root)}"
     else:  # of what is missing there is only this form
         said = _small(getattr(problem, "message", "") or problem.format_message())
     said = " ".join(said.split())
@@ -122,6 +121,14 @@ def _meant(option: str, command: Any, root: Any) -> str:
     own = [word.lstrip("-") for each in command.params for word in each.opts if word[:2] == "--"]
     near = nearest(option.lstrip("-"), [*own, "help"])
     return whose if near is None else f"{whose}; did you mean --{near}?"
+
+
+def _meant_by(name: str, root: Any) -> str:
+    """Return which command was meant by a word, or which option of the program."""
+    options = {word.lstrip("-"): word for each in root.params for word in each.opts}
+    options = {"help": "--help"} | options | {each: each for each in root.commands}
+    near = nearest(name, options)
+    return "" if near is None else f"; did you mean {options[near]}?"
 
 
 def _shown(word: str) -> str:

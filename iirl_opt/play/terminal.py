@@ -40,12 +40,12 @@ STYLES = {
 ROOM = (60, 21)
 
 BEGIN = (
-    "Choose two letters and keep them to yourself: on your first prize you earn two coins a step, "
-    "on your second one. Go where these doors let you earn most, and stay there."
+    "Choose two letters and keep them to yourself: on your first prize you earn 2 coins a step, "
+    "on your second 1 coin. Go where these doors let you earn most, and stay there."
 )
 HELP = """\
 Choose two letters in secret, a first and a second prize:
-every step on the first earns two coins, on the second one.
+a step on the first earns 2 coins, on the second 1 coin.
 
 The leader opens two doors of every cell for each walk:
   >  <  ^  v   open, that way only;  a gap: both ways

@@ -18,6 +18,8 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
         (["learn"], "learn: missing argument 'file'."),
         (["frobnicate"], "iirl-opt: no command frobnicate."),
         (["lern", "maze-maker"], "iirl-opt: no command lern; did you mean learn?"),
+        (["versions"], "iirl-opt: no command versions; did you mean --versions?"),
+        (["help"], "iirl-opt: no command help; did you mean --help?"),
         ([""], "no command ''."),
         (["\x1b[31m"], "no command '\\x1b[31m'."),
         (["--verison", "learn"], "iirl-opt: no option --verison; did you mean --version?"),
