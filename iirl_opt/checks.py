@@ -244,13 +244,17 @@ def read_floats(
         if np.ma.is_masked(value):
             raise TypeError("has masked entries")
         array = np.asarray(value)
-        if array.dtype.kind not in "biufO":
-            raise TypeError(f"has type {array.dtype}")
-        if array.dtype.kind == "O" and not all(isinstance(x, _READABLE) for x in array.flat):
-            raise TypeError("holds what is no number")
-        return array.astype(float)
+        labels = array.dtype.kind in "SU" or isinstance(value, Mapping)
+        if not labels:
+            if array.dtype.kind not in "biufO":
+                raise TypeError(f"has type {array.dtype}")
+            if array.dtype.kind == "O" and not all(isinstance(x, _READABLE) for x in array.flat):
+                raise TypeError("holds what is no number")
+            return array.astype(float)
     except (TypeError, ValueError, OverflowError) as problem:
         raise error(name, f"is no array of numbers ({problem})", "real numbers", value) from None
+    kind = "a mapping" if isinstance(value, Mapping) else "text"
+    raise error(name, f"is no array of numbers (is {kind})", error.unlabelled, value)
 
 
 _READABLE = (*_NUMBERS, np.bool_)

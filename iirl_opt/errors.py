@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from iirl_opt.brief import in_brief
 from iirl_opt.spelling import nearest
@@ -76,6 +76,9 @@ class InvalidValue(IIRLError, ValueError):
     allowed: str
     value: object = None
 
+    # What is allowed in place of labels, or of a mapping of them, where an array is wanted.
+    unlabelled: ClassVar[str] = "real numbers"
+
     def __str__(self) -> str:
         return f"{self.place} {self.problem}; allowed {self.allowed}"
 
@@ -87,6 +90,11 @@ class InvalidGame(InvalidValue):
 class InvalidPolicy(InvalidValue):
     """A policy that is no row-stochastic array of the right shape."""
 
+    unlabelled = (
+        "real numbers, a row a state; `game.follower_policy({state: action})` and "
+        "`game.leader_policy` make them of labels"
+    )
+
 
 class NotAProduct(InvalidPolicy):
     """A correlated joint policy: names the state, and by how much it differs from a product."""
@@ -94,6 +102,8 @@ class NotAProduct(InvalidPolicy):
 
 class InvalidReward(InvalidValue):
     """A reward that is not finite or has the wrong shape."""
+
+    unlabelled = "real numbers, an array in the order of game.states"
 
 
 class InvalidObservation(InvalidValue):
@@ -163,8 +173,9 @@ class SolverProblem(IIRLError):
 class Infeasible(SolverProblem):
     """No point meets the constraints; ``solved.farkas`` is a ray that proves it, if one was found.
 
-    The message names the rows with the largest multipliers in it. `certificate` is the proof in a
-    form that needs no solver, where the program makes one.
+    The message names the rows with the largest multipliers in it, one's own before those that only
+    say what a variable means. `certificate` is the proof in a form that needs no solver, where the
+    program makes one.
     """
 
     certificate: Any = field(default=None, repr=False)
@@ -174,7 +185,8 @@ class Infeasible(SolverProblem):
         if not rows:
             return super().__str__()
         more = f", … ({total} rows in all)" if total > len(rows) else ""
-        return f"{super().__str__()} They are: {', '.join(map(str, rows))}{more}."
+        named = f"They are: {', '.join(map(str, rows))}{more}."
+        return f"{super().__str__()} {named} `iirl.solver.explain(problem)` finds a smallest set."
 
 
 class Unbounded(SolverProblem):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
-from iirl_opt.errors import InvalidObservation
+from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
@@ -35,6 +35,12 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+# What is allowed in place of a trajectory where the answer in every state is wanted.
+WHOLE = (
+    "a policy (S, B) or a mask of all optimal actions: of a log that visits every state "
+    "`game.follower_policy({state: action})`; of others ask `FeasibleRewards.add`"
+)
 
 
 class _Record:
@@ -104,6 +110,8 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     [[0.0, 1.0], [0.5, 0.5]]
     """
     commitment = game.check_leader_policy(pi1)
+    if isinstance(response, Trajectory):
+        raise InvalidObservation("response", "is a trajectory", WHOLE, response)
     answer = as_floats(response, "response")
     whole = np.asarray(response).dtype == bool
     if whole:
@@ -156,6 +164,14 @@ class Trajectory(_Record):
     def __len__(self) -> int:
         """Return the number of steps, H + 1."""
         return self.states.size
+
+
+def WHOLE_RESPONSE(name: str, value: Any) -> Any:
+    """Return an observation; a trajectory says nothing of the states that it does not visit."""
+    if isinstance(value, Trajectory):
+        allowed = f"an Observation, by `observe(game, pi1, response)`, the response {WHOLE}"
+        raise InvalidArgument(name, "is a trajectory", allowed, value)
+    return is_a(Observation)(name, value)
 
 
 # What has been seen of an episode.

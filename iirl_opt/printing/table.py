@@ -263,9 +263,11 @@ def _some(values: list[Any], most: int) -> tuple[list[Any], int]:
 
 
 def _is_number(table: FactTable, name: str) -> bool:
-    """Return whether a column holds numbers, and perhaps gaps."""
-    kinds = {type(row[name]) for row in table} - {type(None)}
-    return bool(kinds) and kinds <= {int, float, Fraction}
+    """Return whether a column holds numbers, or labels that are, and perhaps gaps."""
+    cells = [row[name] for row in table if row[name] is not None]
+    return bool(cells) and all(
+        x.isdecimal() if type(x) is str else type(x) in (int, float, Fraction) for x in cells
+    )
 
 
 def _lines(table: FactTable) -> Iterator[str]:

@@ -349,8 +349,9 @@ class Episodes:
             raise InvalidArgument(
                 "feasible",
                 "holds trajectories, which say nothing of the states that they do not visit",
-                "whole responses here; by linear programs, as RandomVertex and MeanOfVertices "
-                "choose, trajectories will do",
+                "whole responses here: `observe(pi1, pi2)`, also of a log that visits every state; "
+                "of trajectories ask `contains`, `violations`, `maximise` and `nearest`, in a "
+                "learner RandomVertex and MeanOfVertices",
                 self,
             )
         return whole

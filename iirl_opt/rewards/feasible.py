@@ -112,8 +112,9 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
     """
 
     def __repr__(self) -> str:
-        counts = f"{len(self.episodes)} episodes, {self.count_rows()} rows"
-        return f"FeasibleRewards({self.game!r}, {counts})"
+        sizes = {"episode": len(self.episodes), "row": self.count_rows()}
+        counts = (f"{n} {what}{'' if n == 1 else 's'}" for what, n in sizes.items())
+        return f"FeasibleRewards({self.game!r}, {', '.join(counts)})"
 
     def table(self) -> FactTable:
         """Return a row an episode: what was seen, and how many rows it added to the set."""
@@ -121,7 +122,7 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
         added |= {t: sum(x.at.size for x in rows) for t, _, rows in self._rows(joint=False)}
         episodes = enumerate(self.seen, start=1)
         rows = [{"episode": t, "seen": _seen_as(x), "rows": added.get(t, 0)} for t, x in episodes]
-        return FactTable(rows, f"FeasibleRewards: {len(rows)} episodes, {self.count_rows()} rows")
+        return FactTable(rows, repr(self))
 
     @checked(r=EXPRESSION)
     def lifted(self, r: cp.Expression) -> Lifted:

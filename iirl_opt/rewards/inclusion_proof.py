@@ -25,12 +25,12 @@ from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.halfspaces import cone_pairs
 from iirl_opt.certificate.inclusion import ClassInclusion, Inclusion, tangent
 from iirl_opt.certificate.instance import Instance, SparseRows, clamped, span
-from iirl_opt.checks import array_of_floats, checked, each, is_a, kept, unmasked
+from iirl_opt.checks import array_of_floats, checked, each, kept, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fraction, as_fractions, as_reals
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.observation import Observation
+from iirl_opt.observation import WHOLE_RESPONSE, Observation
 
 __all__ = ["class_inclusion", "inclusion", "least_tangent"]
 
@@ -50,7 +50,7 @@ def HALFSPACES(name: str, value: Any) -> Any:
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation)),
+    observations=each(WHOLE_RESPONSE),
     halfspaces=HALFSPACES,
     multipliers=each(kept(array_of_floats())),
 )
@@ -131,7 +131,7 @@ def _balanced(h: Vector) -> Vector:
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation)),
+    observations=each(WHOLE_RESPONSE),
     reward=unmasked(InvalidReward),
     multipliers=each(kept(array_of_floats())),
 )

@@ -21,13 +21,13 @@ from iirl_opt.certificate.form import up
 from iirl_opt.certificate.given import read_reward, stacked
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.responses import Violation, Witness
-from iirl_opt.checks import array_of_floats, checked, each, is_a, kept, whole
+from iirl_opt.checks import array_of_floats, checked, each, kept, whole
 from iirl_opt.errors import InvalidArgument, NotExact
 from iirl_opt.exact.linear import solve_near
 from iirl_opt.exact.numbers import as_fractions, as_reals
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import REWARD
-from iirl_opt.observation import Observation
+from iirl_opt.observation import WHOLE_RESPONSE, Observation
 
 __all__ = ["violation", "witness"]
 
@@ -40,9 +40,7 @@ TIGHT = 1e-9
 LOST = Fraction(1, 10**5)
 
 
-@checked(
-    game=GAME, observation=is_a(Observation), state=whole(0), action=whole(0), episode=whole(1)
-)
+@checked(game=GAME, observation=WHOLE_RESPONSE, state=whole(0), action=whole(0), episode=whole(1))
 def violation(
     game: TwoAgentMDP,
     reward: ArrayLike,
@@ -107,7 +105,7 @@ def violation(
 
 @checked(
     game=GAME,
-    observations=each(is_a(Observation)),
+    observations=each(WHOLE_RESPONSE),
     reward=REWARD,
     halfspace=kept(array_of_floats(1, 3)),
 )

@@ -9,6 +9,7 @@ loses no bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -48,6 +49,8 @@ class StateReward:
         """
         if isinstance(reward, StateReward):
             return reward
+        if isinstance(reward, Mapping):
+            raise InvalidReward(name, "is a mapping", InvalidReward.unlabelled, reward)
         try:
             given = np.asarray(reward)
         except ValueError:

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iirl_opt.brief import in_brief
+from iirl_opt.certificate import Certificate, certify
 from iirl_opt.checks import TEXT, checked, each
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.errors import InvalidArgument, NotCertified
 from iirl_opt.exact.numbers import Vector, as_fractions, as_reals
 from iirl_opt.printing.records import Tabular
 from iirl_opt.printing.table import FactTable
@@ -33,7 +34,7 @@ from iirl_opt.solver.compiled import Compiled, compile_problem
 from iirl_opt.solver.door import crossing, raised, recorded
 from iirl_opt.solver.engine import DUAL, Engine
 from iirl_opt.solver.farkas import exact_ray, meets, no_common_divisor
-from iirl_opt.solver.names import about, labels_of
+from iirl_opt.solver.names import STRUCTURAL, about, is_called, labels_of
 from iirl_opt.solver.program import Program
 from iirl_opt.solver.rays import elastic_ray, own_ray, strict_ray
 from iirl_opt.solver.records import HIGHS, ConflictingRow, HiGHS, Status
@@ -42,16 +43,13 @@ from iirl_opt.solver.settle import PLAIN, Settlement, Unit, settle
 from iirl_opt.solver.source import check_linear
 from iirl_opt.spelling import allowed_names
 
-__all__ = ["STRUCTURAL", "Conflict", "explain"]
+__all__ = ["Conflict", "explain"]
 
 # Seconds for each mixed-integer program, unless the solver has a time limit.
 PATIENCE = 5.0
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-# Labels of rows that only say what a variable means: the flow of a measure, the values of a reward.
-STRUCTURAL = ("flow", "values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +138,12 @@ class _Evidence:
         flags = self.others.copy()
         flags[list(rows)] = True
         return flags
+
+
+@certify.register
+def _of_conflict(found: Conflict) -> Certificate:
+    reason = "its proof is its own: `check()`, in exact numbers and without a solver"
+    raise NotCertified("a Conflict", reason)
 
 
 @checked(problem=PROGRAM, solver=HIGHS, background=each(TEXT))
@@ -231,13 +235,13 @@ class _DeletionFilter:
         granted = STRUCTURAL if background is None else tuple(background)
         if background is not None:
             for label in granted:
-                if not any(_is_called(own, label) for own in self.constraints):
+                if not any(is_called(own, label) for own in self.constraints):
                     known = allowed_names(label, self.constraints)
                     raise InvalidArgument("background", f"names {label!r}", f"of {known}", label)
         self.own = np.zeros(self.program.shape[0], dtype=bool)
         for block in self.layout.rows:
             named = block.name is not None
-            granted_block = named and any(_is_called(str(block.name), x) for x in granted)
+            granted_block = named and any(is_called(str(block.name), x) for x in granted)
             self.own[block.at] = named and not granted_block
         self.programs = 1
         self.points: dict[int, Vector] = {}
@@ -379,11 +383,6 @@ def _proved_ray(program: Program, solver: HiGHS) -> Vector | None:
                 back = [y * Fraction(2) ** k for y, k in zip(proved, exponents, strict=True)]
                 return as_fractions(back)
     return None
-
-
-def _is_called(label: str, name: str) -> bool:
-    """Return whether a label is a name, with a number in brackets, or as one of several."""
-    return label == name or label.startswith((f"{name}[", f"{name} ("))
 
 
 def _with_rows(program: Program, kept: Flags) -> Program:

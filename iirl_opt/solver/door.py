@@ -30,7 +30,7 @@ from iirl_opt.solver.compiled import Compiled, Other, compile_other, compile_pro
 from iirl_opt.solver.conic import CLARABEL_STATUS, CVXPY_STATUS, clarabel_quality
 from iirl_opt.solver.foreign import answer_of, as_dense, rows_hold, violation
 from iirl_opt.solver.log import aloud, report
-from iirl_opt.solver.names import about, labels_of, unique_names
+from iirl_opt.solver.names import STRUCTURAL, about, is_called, labels_of, unique_names
 from iirl_opt.solver.program import Quality
 from iirl_opt.solver.records import (
     SOLVER,
@@ -210,7 +210,7 @@ NAMED = 6
 def _largest_rows(
     problem: cp.Problem, farkas: Mapping[str, Array]
 ) -> tuple[tuple[ConflictingRow, ...], int]:
-    """Return the rows with the largest multipliers of a ray, and how many have one."""
+    """Return the largest rows of a ray, one's own first, and how many there are."""
     sizes = {label: np.abs(ray) for label, ray in farkas.items() if np.any(ray)}
     total = sum(int(np.count_nonzero(size)) for size in sizes.values())
     found: list[ConflictingRow] = []
@@ -219,7 +219,11 @@ def _largest_rows(
             index = tuple(map(int, np.unravel_index(k, size.shape)))
             if size[index]:
                 found.append(ConflictingRow(label, index, float(farkas[label][index])))
-    largest = sorted(found, key=lambda row: -abs(row.multiplier))[:NAMED]
+
+    def rank(row: ConflictingRow) -> tuple[bool, float]:
+        return any(is_called(row.label, name) for name in STRUCTURAL), -abs(row.multiplier)
+
+    largest = sorted(found, key=rank)[:NAMED]
     constraints = labels_of(problem)
     spoken = (replace(row, about=about(constraints[row.label], row.index)) for row in largest)
     return tuple(spoken), total

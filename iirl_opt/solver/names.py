@@ -24,14 +24,19 @@ import cvxpy as cp
 import numpy as np
 
 __all__ = [
+    "STRUCTURAL",
     "Layout",
     "Stretch",
     "Written",
     "about",
+    "is_called",
     "labels_of",
     "speaks_of",
     "unique_names",
 ]
+
+# Labels of rows that only say what a variable means: the flow of a measure, the values of a reward.
+STRUCTURAL = ("flow", "values")
 
 # An index into a variable or a constraint.
 Index = tuple[int, ...]
@@ -280,3 +285,8 @@ class _Unique:
             unique = f"{name}_{self.counts[name]}"
         self.seen.add(unique)
         return unique
+
+
+def is_called(label: str, name: str) -> bool:
+    """Return whether a label is a name, with a number in brackets, or as one of several."""
+    return label == name or label.startswith((f"{name}[", f"{name} ("))

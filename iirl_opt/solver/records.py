@@ -347,7 +347,8 @@ class Solved(Tabular):
     said : the solver's own word for how it ended, last asked. No proof of anything: of a program
         whose status is FAILED it may be that there is no point.
     note : what went wrong, where it has a name; of an optimum, what is the solver's word alone.
-    contradicting : of `farkas`, the rows with the largest multipliers, the largest first.
+    contradicting : of `farkas`, the rows with the largest multipliers, the largest first; those
+        that only say what a variable means (``flow``, ``values``) after one's own.
     n_contradicting : how many rows have one. For a smallest set of them ask `explain`.
 
     Examples

@@ -20,12 +20,12 @@ from iirl_opt.certificate.dyadic import SMALL
 from iirl_opt.certificate.episodes import ExactEpisode
 from iirl_opt.certificate.given import stacked
 from iirl_opt.certificate.instance import Instance
-from iirl_opt.checks import checked, is_a, unmasked
+from iirl_opt.checks import checked, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.exact.linear import solve
 from iirl_opt.exact.numbers import as_reals
 from iirl_opt.game.mdp import MDP, MODEL, TwoAgentMDP
-from iirl_opt.observation import Observation, observe
+from iirl_opt.observation import WHOLE_RESPONSE, Observation, observe
 
 __all__ = ["angle_bound"]
 
@@ -35,7 +35,7 @@ Vector = NDArray[Any]
 ENOUGH = Fraction(1, 2**60)  # what refined rays may miss
 
 
-@checked(environment=MODEL, reward=unmasked(InvalidReward), observation=is_a(Observation))
+@checked(environment=MODEL, reward=unmasked(InvalidReward), observation=WHOLE_RESPONSE)
 def angle_bound(
     environment: MDP | TwoAgentMDP,
     reward: ArrayLike,

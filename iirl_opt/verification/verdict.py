@@ -252,11 +252,18 @@ class VerificationReport(Tabular):
     def _refuse_others(self) -> None:
         """Refuse a hypothesis of another class, and what is no environment for it."""
         r, own = self.exact, self.environment.exact
-        fits = r.size == own.size and r.is_constant == own.is_constant
-        if not fits or not (r.is_constant or r.is_image(own, SAME)):
-            raise InvalidArgument(
-                "hypothesis", "is of another class", "a positive affine image of its reward", r
-            )
+        if r.size != own.size:
+            allowed = f"({own.size},), a number for each state of the environment"
+            raise InvalidReward("hypothesis", f"has shape ({r.size},)", allowed, (r.size,))
+        wanted = "a positive affine image of environment.reward"
+        if r.is_constant != own.is_constant:
+            problem = "is constant, and the environment was made for a reward that is not"
+            if own.is_constant:
+                problem = "is not constant, and the environment was made for a reward that is"
+            raise InvalidArgument("hypothesis", problem, wanted, r)
+        if not r.is_constant and not r.is_image(own, SAME):
+            problem = "is of another class than the reward that the environment was made for"
+            raise InvalidArgument("hypothesis", problem, wanted, r)
         alike = self.environment.mdp.rational.rows
         n, n_actions = self.environment.mdp.shape
         first = alike.take(np.arange(n) * n_actions).dense()

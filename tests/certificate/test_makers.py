@@ -15,6 +15,7 @@ from proofs import a_game, a_reward, best_policy, environment, observed
 import iirl_opt as iirl
 from iirl_opt.certificate import Certificate, certify, class_halfspaces
 from iirl_opt.certificate.dyadic import masses, sums
+from iirl_opt.certificate.registry import CERTIFIED
 from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import Infeasible, InvalidArgument, InvalidPolicy, NotCertified
 from iirl_opt.exact.numbers import as_fractions, as_reals
@@ -321,3 +322,11 @@ def test_a_class_inclusion_of_many_states_is_exact():
     assert found.tan == 0
     assert found.check().reasons == ()
     assert Certificate.from_json(sealed(json.loads(found.to_json()))).check()
+
+
+def test_the_message_names_whatever_has_a_maker():
+    with pytest.raises(NotCertified, match=", ".join(CERTIFIED)):
+        certify(3)
+    named = {said.split()[0] for said in CERTIFIED}
+    never = {"object", "Conflict", "RewardSolution"}  # which say what to do instead
+    assert {kind.__name__ for kind in certify.registry} == named | never

@@ -34,6 +34,23 @@ def run():
     return list(iirl.interact(iirl.InteractiveIRL(game), truth, 3))
 
 
+def test_labels_that_are_numbers_stand_to_the_right_as_numbers_do():
+    game, truth = iirl.random_game(3, 2, 2, rng=0)
+    shown = iirl.commit(game, truth).by_state()._repr_html_()
+    assert shown.count("<th class='n'>") == 4
+    mixed = FactTable([{"a": "1", "b": True}, {"a": "go", "b": False}])
+    assert "<th class='n'>" not in mixed._repr_html_()
+
+
+def test_a_set_without_episodes_says_of_which_game_it_is():
+    game, truth = iirl.random_game(3, 2, 2, rng=0)
+    feasible = iirl.FeasibleRewards(game)
+    assert "3 states, 2×2 actions" in feasible._repr_html_()
+    pi1 = np.full((3, 2), 0.5)
+    one = feasible.observe(pi1, iirl.OptimalFollower().respond(game, truth, pi1))
+    assert "1 episode, " in one._repr_html_()
+
+
 def test_many_records_are_one_table():
     episodes = run()
     table = tabulate(episodes, "a run")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from iirl_opt.errors import Infeasible, InvalidArgument
+from iirl_opt.certificate import certify
+from iirl_opt.errors import Infeasible, InvalidArgument, NotCertified
 from iirl_opt.follower import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import uniform_policy
@@ -135,6 +136,8 @@ def test_a_proof_that_was_tampered_with_does_not_check():
     off = {i: point + 1 for i, point in proof.points.items()}
     for change in ({"ray": -proof.ray}, {"ray": None}, {"points": off}, {"kept": proof.kept[:-1]}):
         assert not replace(found, _proof=replace(proof, **change)).check()
+    with pytest.raises(NotCertified, match=r"a Conflict: its proof is its own: `check\(\)`"):
+        certify(found)
 
 
 # The message of `Infeasible`.
@@ -148,7 +151,17 @@ def test_the_message_names_the_rows_of_the_ray_with_their_multipliers():
         assert [row.name for row in solved.contradicting] == ["low[1]", "high"]
         assert solved.n_contradicting == 2
         assert solved.farkas["low"][1] == solved.contradicting[0].multiplier
+        assert "iirl.solver.explain(problem)" in str(caught.value)
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_message_names_ones_own_rows_first():
+    # values[t] only say what V is, however large their multipliers.
+    rows = {f"values[{t}]": 1e-3 * x[t] == 1e-3 for t in (0, 1)} | {"mine": x[0] + x[1] <= 1}
+    with pytest.raises(Infeasible, match=r"They are: mine × \S+, values\[\d\]") as caught:
+        solve(labelled(rows))
+    own, *granted = (abs(row.multiplier) for row in caught.value.solved.contradicting)
+    assert all(own < size for size in granted)
 
 
 def test_the_message_names_a_few_of_many_and_says_how_many_there_are():

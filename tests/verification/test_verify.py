@@ -12,13 +12,15 @@ from depth import share
 from hypothesis import given, strategies as st
 from instances import exact_values
 
-from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy
+from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidPolicy, InvalidValue
 from iirl_opt.follower.optimal import OptimalFollower, best_responses
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.values import evaluate
+from iirl_opt.observation import sample_trajectory
 from iirl_opt.rewards.affine import affine_distance, affine_halfspaces
 from iirl_opt.rewards.feasible import FeasibleRewards
+from iirl_opt.rewards.response_proof import violation
 from iirl_opt.verification.ideal import ideal_environment
 from iirl_opt.verification.inclusion import prove_inclusion
 from iirl_opt.verification.strict import strict_environment
@@ -247,9 +249,25 @@ def test_an_ideal_answer_of_hundreds_of_states_is_proved():
 def test_what_does_not_belong_together_is_refused():
     environment = ideal_environment([0, 1, 3], 0.9)
     b1 = np.eye(2)[[0, 0, 0]]
-    for other in ([3, 1, 0], [1, 1, 1], [0, 1]):
-        with pytest.raises(InvalidArgument, match="another class"):
+    wrong = {
+        "another class": [3, 1, 0],
+        "is constant": [1, 1, 1],
+        r"\(2,\); allowed \(3,\)": [0, 1],
+    }
+    for said, other in (wrong | {"a mapping; .* game.states": dict(enumerate("123"))}).items():
+        with pytest.raises(InvalidValue, match=said):
             verify_affine(other, environment, b1)
+    with pytest.raises(InvalidArgument, match="is not constant"):
+        verify_affine([0, 1, 3], ideal_environment([2, 2, 2], 0.9), b1)
+    game, alone = environment.game, np.ones((3, 1))
+    log = sample_trajectory(game, alone, b1, 0, min_length=5)
+    with pytest.raises(InvalidObservation, match=r"is a trajectory; allowed .*follower_policy"):
+        verify_affine([0, 1, 3], environment, log)
+    with pytest.raises(InvalidArgument, match=r"is a trajectory; allowed .*observe\("):
+        violation(game, [0, 1, 3], log, 0, 0)
+    for labels in (["b1"] * 3, {0: "b1"}):
+        with pytest.raises(InvalidPolicy, match=r"follower_policy\(\{state: action\}\)"):
+            verify_affine([0, 1, 3], environment, labels)
     with pytest.raises(InvalidPolicy):
         verify_affine([0, 1, 3], environment, b1[:2])
     with pytest.raises(InvalidObservation, match="names no action"):
