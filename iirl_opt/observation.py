@@ -23,6 +23,7 @@ from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
+from iirl_opt.printing.records import Tabular
 
 __all__ = [
     "Observation",
@@ -56,7 +57,7 @@ class _Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Observation(_Record):
+class Observation(Tabular, _Record):
     """One episode as the leader sees it afterwards; make it with `observe`, which checks it.
 
     Two that hold the same are equal.

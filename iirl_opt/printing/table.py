@@ -21,6 +21,7 @@ from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 from typing import Any, TypeAlias, overload
+from unicodedata import category
 
 from iirl_opt.brief import MOST_FIELDS, WIDTH, cut, shortly
 from iirl_opt.checks import MAPPING, PATH, TEXT, checked, each, optional
@@ -144,11 +145,14 @@ class FactTable(Sequence[Row]):
         MissingExtra
             narwhals is not installed, or none of the three.
         InvalidArgument
-            The library is not installed.
+            The library is not installed; two names of columns differ in no frame.
 
         **Cost** arithmetic.
         """
-        columns = {name: of_one_type(self.column(name)) for name in self.columns}
+        columns = {_encodable(name): of_one_type(self.column(name)) for name in self.columns}
+        if len(columns) < len(self.columns):
+            said = "are the same name when written out in UTF-8"
+            raise InvalidArgument("columns", said, "names that differ", self.columns)
         return frame_of(columns, library_for(backend))
 
     @checked(path=optional(PATH))
@@ -218,12 +222,24 @@ def html_of(table: FactTable) -> str:
 
 
 def _upright(table: FactTable) -> str:
-    """Return the only row of a table, a line a fact."""
+    """Return the only row of a table, a line a fact; or that there is no fact."""
+    if none := _no_facts(table):
+        return f"<tbody><tr><td>{safe(none)}</td></tr></tbody>"
     if len(table) != 1:
         return ""
     facts = ((safe(name), safe(written(value))) for name, value in _facts_of(table))
     lines = (f"<tr><th scope='row'>{name}</th><td>{value}</td></tr>" for name, value in facts)
     return f"<tbody>{''.join(lines)}</tbody>"
+
+
+def _no_facts(table: FactTable) -> str:
+    """Return what is said of a table in which no fact stands."""
+    if any(value is not None for row in table for value in row.values()):
+        return ""
+    rows = "1 row" if len(table) == 1 else f"{len(table)} rows"
+    if not table.columns:
+        return f"{rows}, no columns" if table else rows
+    return f"{rows}, all empty: {cut(', '.join(table.columns))}"
 
 
 def _facts_of(table: FactTable) -> list[tuple[str, Any]]:
@@ -251,8 +267,16 @@ def _lying(table: FactTable) -> str:
 
 
 def safe(text: str) -> str:
-    """Return a text as HTML that shows it as it is."""
-    return html.escape(_encodable(text))
+    """Return a text as HTML that shows it as it is, but for what has no look of its own.
+
+    Controls, and what turns the direction of the text around it, are replaced.
+    """
+    seen = (x if _has_a_look(x) else "\N{REPLACEMENT CHARACTER}" for x in _encodable(text))
+    return html.escape("".join(seen))
+
+
+def _has_a_look(sign: str) -> bool:
+    return sign.isprintable() or sign in "\n\t" or category(sign) == "Zs"
 
 
 def _some(values: list[Any], most: int) -> tuple[list[Any], int]:
@@ -274,6 +298,9 @@ def _lines(table: FactTable) -> Iterator[str]:
     """Yield the lines of a table on a screen."""
     if table.caption:
         yield cut(table.caption, WIDTH)
+    if none := _no_facts(table):
+        yield none
+        return
     if len(table) == 1:
         facts, missing = _some(_facts_of(table), MOST_FIELDS)
         width = max((len(cut(name)) for name, _ in facts), default=0)
@@ -296,7 +323,7 @@ def _lines(table: FactTable) -> Iterator[str]:
     lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
     if missing:
         lines.insert(len(lines) - LAST, f"… {missing} more rows …")
-    yield from lines or [f"{len(table)} rows"]
+    yield from lines
     if len(columns) < len(table.columns):
         yield f"… {len(table.columns) - len(columns)} more columns"
 

@@ -30,6 +30,7 @@ from iirl_opt.checks import FLAG, LABELS, POSITIVE, array_of_floats, checked, on
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.reward import REWARD
 from iirl_opt.occupancy.rows import StateRow
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.affine_rows import class_rows
 from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.rewards.state_reward import StateReward
@@ -48,7 +49,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class AffineClass:
+class AffineClass(Tabular):
     """The positive affine images ``{λ1 r + λ2 1 : λ1 ≥ 0}`` of a state reward r of shape (S,).
 
     Its boundary λ1 = 0, the constants, belongs to it: then it is closed, but no equivalence class

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space, solve_triangular
 
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.lifted_rows import Lifted
 from iirl_opt.solver import LinearRows, Solved, Solver, solve
@@ -37,7 +38,7 @@ THIN, CAP = 1e-8, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Ball(MaybeConstant):
+class Ball(Tabular, MaybeConstant):
     """The largest ball of a set, within the set's own affine hull.
 
     Attributes

@@ -21,6 +21,7 @@ from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
 from iirl_opt.errors import InvalidArgument, NotCertified, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.constant import SPREAD, TELLS_NOTHING, MaybeConstant, is_constant
 from iirl_opt.rewards.domains import (
     DOMAIN,
@@ -43,7 +44,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class RewardSolution(MaybeConstant):
+class RewardSolution(Tabular, MaybeConstant):
     """A reward found in a set, and the evidence for it.
 
     Attributes

@@ -31,6 +31,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import UNREADABLE, Vector, as_fraction, as_reals
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
+from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.state_reward import StateReward
 
 __all__ = ["Environment", "checked_discount", "integer_kernel", "mdp_of"]
@@ -39,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Environment:
+class Environment(Tabular):
     """A single-agent MDP made for a reward hypothesis; the first action is the predicted answer.
 
     Attributes

@@ -89,6 +89,39 @@ def test_a_column_of_a_frame_has_one_type(backend):
     assert FactTable([]).to_frame(backend).shape == (0, 0)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.oracle
+def test_names_of_columns_that_are_no_unicode_are_escaped_in_frames(backend):
+    frame = FactTable([{"\ud800": 1, "γ": 2}]).to_frame(backend)
+    assert nw.from_native(frame, eager_only=True).columns == ["\\ud800", "γ"]
+    with pytest.raises(InvalidArgument, match="columns"):
+        FactTable([{"\ud800": 1, "\\ud800": 2}]).to_frame(backend)
+
+
+@given(st.text(), st.integers(1, 3))
+def test_a_notebook_is_shown_no_sign_without_a_look(text, rows):
+    hidden = "\x1b[2J\u202e\u2066\x00\x85\u2028\ufeff"
+    shown = FactTable([{hidden + text: text + hidden}] * rows, text + hidden)._repr_html_()
+    assert all(x.isprintable() or x.isspace() for x in shown)
+    assert not {*hidden} - {*"[2J"} & {*shown}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "0 rows"),
+        ([{}], "1 row, no columns"),
+        ([{}, {}], "2 rows, no columns"),
+        ([{"a": None, "b": None}], "1 row, all empty: a, b"),
+        ([{"a": None}, {"a": None}], "2 rows, all empty: a"),
+    ],
+)
+def test_a_table_without_facts_says_so(rows, said):
+    assert repr(FactTable(rows)) == said
+    assert repr(FactTable(rows, "facts")) == f"facts\n{said}"
+    assert f"<td>{said}</td>" in FactTable(rows)._repr_html_()
+
+
 def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals", None)
     with pytest.raises(MissingExtra, match="tables"):
