@@ -223,7 +223,8 @@ def array_of_floats(
     def rule(name: str, value: Any) -> NDArray[np.float64]:
         array = read_floats(name, value, error)
         if (dimensions and array.ndim not in dimensions) or not (array.size or empty):
-            raise error(name, f"has shape {array.shape}", f"{said}{axes}", array.shape)
+            some = "" if empty else ", one at least"
+            raise error(name, f"has shape {array.shape}", f"{said}{axes}{some}", array.shape)
         wrong = ~np.isfinite(array) if finite else np.isnan(array)
         if wrong.any():
             at = tuple(map(int, np.argwhere(wrong)[0]))

@@ -2,6 +2,9 @@
 
 Every picture of the room draws on the axes that it is given, or on a figure of its own, and returns
 the axes. No window is opened: figures know no backend but the one that writes files.
+
+A picture is drawn in ink on the paper that its axes have, dark paper too; names are cut where they
+would blow it up.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from iirl_opt.brief import cut
 from iirl_opt.checks import Rule, checked, each, has, optional, whole
 from iirl_opt.errors import MissingExtra
 from iirl_opt.files import writing
@@ -30,11 +34,16 @@ __all__ = [
     "LINES",
     "MARKERS",
     "Style",
+    "as_label",
+    "colours",
+    "ink_on",
     "legend_below",
     "new_axes",
     "new_figure",
     "panels",
+    "paper_of",
     "save",
+    "tone",
 ]
 
 # What an argument `axes` or `ax` may be.
@@ -49,6 +58,60 @@ Style: TypeAlias = dict[str, Any]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+# A colour as its shares of red, green and blue, from 0 to 1.
+Colour: TypeAlias = tuple[float, float, float]
+
+
+def paper_of(axes: Axes) -> Colour:
+    """Return the colour that is drawn on: of the axes, or of the figure where they have none."""
+    from matplotlib.colors import to_rgba
+
+    figure: Any = axes.figure
+    patches = [axes.patch] if axes.axison else []
+    while figure is not None:  # a part of a figure stands on the whole
+        patches.append(figure.patch)
+        figure = figure.figure if figure.figure is not figure else None
+    for patch in patches:
+        red, green, blue, alpha = to_rgba(patch.get_facecolor())
+        if alpha > 0.5 and patch.get_visible():
+            return red, green, blue
+    return 1.0, 1.0, 1.0
+
+
+def ink_on(paper: Colour) -> Colour:
+    """Return black or white, whichever can be read on a colour."""
+    brightness = 0.299 * paper[0] + 0.587 * paper[1] + 0.114 * paper[2]
+    return (0.0, 0.0, 0.0) if brightness > 0.5 else (1.0, 1.0, 1.0)
+
+
+def tone(axes: Axes, share: float, ink: Any = None) -> Colour:
+    """Return ink, that of the axes by default, so strong on their paper: from 0 to 1."""
+    from matplotlib.colors import to_rgb
+
+    paper = paper_of(axes)
+    full = ink_on(paper) if ink is None else to_rgb(ink)
+    red, green, blue = (p + (i - p) * share for p, i in zip(paper, full, strict=True))
+    return red, green, blue
+
+
+def colours(axes: Axes) -> tuple[Any, ...]:
+    """Return the colours by order; the last is the ink of the axes."""
+    return (*COLOURS[:-1], tone(axes, 1))
+
+
+def as_label(name: Any, room: int = 60) -> str:
+    """Return a name as matplotlib shows it: cut, seen in legends, and no broken formula."""
+    text = cut(str(name), room)
+    if text.count("$") > 1:  # which matplotlib takes for a formula
+        from matplotlib.mathtext import MathTextParser
+
+        try:
+            MathTextParser("path").parse(text)
+        except ValueError:
+            text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text  # legends leave such a name out
 
 
 def new_figure(size: tuple[float, float], layout: Any = None) -> Figure:

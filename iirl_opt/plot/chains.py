@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.bayesian.posterior import Normal
 from iirl_opt.checks import checked, is_a, whole
-from iirl_opt.plot.canvas import COLOURS, new_figure
+from iirl_opt.plot.canvas import COLOURS, as_label, colours, new_figure, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,17 +63,17 @@ def plot_chains(
     rows = [(chains.parameter, shown.parameters, None if truth is None else truth[1])]
     for s in largest:
         true = None if truth is None else float(np.asarray(truth[0], dtype=float)[s])
-        rows.append((f"reward of {names[s]}", shown.rewards[..., s], true))
+        rows.append((f"reward of {as_label(names[s], 16)}", shown.rewards[..., s], true))
     figure = new_figure((6.2, 1.9 * len(rows) + 2.4), "constrained")
     axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
     for (left, right), (name, draws, true) in zip(axes, rows, strict=False):
         log = name == chains.parameter and _spans_decades(draws)
         edges = _edges(draws, log)
-        for run, colour in zip(draws, cycle(COLOURS), strict=False):
+        for run, colour in zip(draws, cycle(colours(left)), strict=False):
             left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
             right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
         if true is not None:
-            right.axvline(true, color="0.3", linestyle="--", linewidth=1)
+            right.axvline(true, color=tone(right, 0.7), linestyle="--", linewidth=1)
         left.set_ylabel(name)
         if log:
             left.set_yscale("log")
@@ -96,7 +96,7 @@ def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
     along = np.linspace(0.0, min(float(share.max()), 0.99), 100)
     for level in np.quantile(moved, (0.1, 0.5, 0.9)):
         curve = level / (1 - along) if chains.scales else np.full_like(along, level)
-        left.plot(along, curve, color="0.45", linewidth=1.2)
+        left.plot(along, curve, color=tone(left, 0.55), linewidth=1.2)
     log = _spans_decades(np.concatenate([theta, moved]))
     if log:
         left.set_yscale("log")

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from iirl_opt.checks import LABELS, checked, has, is_a, optional, whole
 from iirl_opt.commitment.dominating import Dominance, DominanceVerdict
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.plot.canvas import AX, COLOURS, LINES, MARKERS, Style, new_axes
+from iirl_opt.plot.canvas import (
+    AX,
+    COLOURS,
+    LINES,
+    MARKERS,
+    Style,
+    as_label,
+    colours,
+    new_axes,
+    tone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +36,9 @@ Array = NDArray[np.float64]
 
 # Patterns of bars, which tell actions of the same colour apart.
 HATCHES = ("", "//", "..", "xx")
+
+# Characters of a name.
+ROOM = 24
 
 
 @checked(commitment=has("policy", "response", "problem", what="a Commitment"), most=whole(1), ax=AX)
@@ -52,20 +65,20 @@ def plot_commitment(commitment: Commitment, *, most: int = 12, ax: Axes | None =
     lead = np.sort(policy, axis=1)[:, -1]
     shown = np.sort(np.argsort(lead, kind="stable")[:most])
     axes = new_axes((5.4, 0.9 + 0.38 * len(shown))) if ax is None else ax
-    rows, left = np.arange(len(shown)), np.zeros(len(shown))
+    rows, left, every = np.arange(len(shown)), np.zeros(len(shown)), colours(axes)
     for a, name in enumerate(game.leader_actions):
         share = policy[shown, a]
         if share.any():
-            look: Style = {"color": COLOURS[a % len(COLOURS)], "edgecolor": "white"}
-            hatch = HATCHES[a // len(COLOURS) % len(HATCHES)]
-            axes.barh(rows, share, left=left, height=0.7, hatch=hatch, label=str(name), **look)
+            look: Style = {"color": every[a % len(every)], "edgecolor": tone(axes, 0)}
+            look["hatch"] = HATCHES[a // len(every) % len(HATCHES)]
+            axes.barh(rows, share, left=left, height=0.7, label=as_label(name, ROOM), **look)
             left = left + share
     names = game.follower_actions
     for row, s in enumerate(shown):
         axes.text(1.02, row, _answer(names, commitment.response[s]), va="center", fontsize=9)
     beside: Style = {"transform": axes.transAxes, "fontsize": 9, "fontweight": "bold"}
     axes.text(1.02, 1.0, "answer", va="bottom", **beside)
-    axes.set_yticks(rows, [str(game.states[s]) for s in shown])
+    axes.set_yticks(rows, [as_label(game.states[s], ROOM) for s in shown])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xlabel("probability of the leader's action")
@@ -85,7 +98,8 @@ def plot_commitment(commitment: Commitment, *, most: int = 12, ax: Axes | None =
 def _answer(names: Sequence[Any], row: Array) -> str:
     """Return a follower's answer in a state: its action, or the most probable one of several."""
     b = int(np.argmax(row))
-    return f"{names[b]}" if row[b] == 1 else f"{names[b]} ({row[b]:.2g})"
+    name = as_label(names[b], ROOM)
+    return name if row[b] == 1 else f"{name} ({row[b]:.2g})"
 
 
 @checked(found=is_a(Dominance), states=optional(LABELS), ax=AX)
@@ -124,9 +138,9 @@ def plot_dominance(
     if len(every) != len(found.values):
         allowed = f"the names of all {len(found.values)} states"
         raise InvalidArgument("states", f"are {len(every)}", allowed, states)
-    names = [str(every[s]) for s in found.states]
+    names = [as_label(every[s], ROOM) for s in found.states]
     if found.verdict is not DominanceVerdict.RULED_OUT or len(names) < 2:
-        _draw_values(axes, found, [str(name) for name in every])
+        _draw_values(axes, found, [as_label(name, ROOM) for name in every])
     elif len(names) == 2:
         _pair(axes, found, names)
     else:
@@ -145,10 +159,10 @@ def _pair(axes: Axes, found: Dominance, names: list[str]) -> None:
     for i, (x, y) in enumerate(found.best_values):
         name = f"the commitment that is best from {names[i]}"
         axes.plot(x, y, MARKERS[i], color=COLOURS[i], markersize=9, label=name)
-    axes.axvline(best[0], color="0.6", linestyle="--", linewidth=1, zorder=0)
-    axes.axhline(best[1], color="0.6", linestyle="--", linewidth=1, zorder=0)
+    axes.axvline(best[0], color=tone(axes, 0.4), linestyle="--", linewidth=1, zorder=0)
+    axes.axhline(best[1], color=tone(axes, 0.4), linestyle="--", linewidth=1, zorder=0)
     corner = "best from both: no commitment is here"
-    axes.plot(*best, "x", color="black", markersize=11, markeredgewidth=2, label=corner)
+    axes.plot(*best, "x", color=tone(axes, 1), markersize=11, markeredgewidth=2, label=corner)
     axes.set_xlabel(f"value from {names[0]}")
     axes.set_ylabel(f"value from {names[1]}")
     axes.margins(0.15)
@@ -157,11 +171,11 @@ def _pair(axes: Axes, found: Dominance, names: list[str]) -> None:
 def _several(axes: Axes, found: Dominance, names: list[str]) -> None:
     """Draw what each commitment that is best from one of several states loses in the others."""
     best = np.diag(found.best_values)
-    looks = zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False)
+    looks = zip(cycle(colours(axes)), cycle(LINES), cycle(MARKERS), strict=False)
     for row, name, (colour, line, marker) in zip(found.best_values, names, looks, strict=False):
         look: Style = {"color": colour, "linestyle": line, "marker": marker}
         axes.plot(row - best, label=f"the commitment that is best from {name}", **look)
-    axes.axhline(0.0, color="0.6", linestyle="--", linewidth=1, zorder=0)
+    axes.axhline(0.0, color=tone(axes, 0.4), linestyle="--", linewidth=1, zorder=0)
     axes.set_xticks(range(len(names)), names)
     axes.set_ylabel("value, less the best from this state")
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import MAPPING, POSITIVE, array_of_floats, checked, optional
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.plot.canvas import AX, COLOURS, LINES, MARKERS, new_axes
+from iirl_opt.plot.canvas import AX, LINES, MARKERS, as_label, colours, new_axes, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,9 +23,10 @@ __all__ = ["plot_curves", "plot_regret"]
 MARKED = 15
 
 
-def styles() -> Iterator[dict[str, Any]]:
+def styles(axes: Axes) -> Iterator[dict[str, Any]]:
     """Yield colour, line and marker of each series of a picture, for ever."""
-    for colour, line, marker in zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False):
+    every = colours(axes)
+    for colour, line, marker in zip(cycle(every), cycle(LINES), cycle(MARKERS), strict=False):
         yield {
             "color": colour,
             "linestyle": line,
@@ -45,6 +46,11 @@ def plot_regret(
     ----------
     regrets : shape (T,), in the unit of the values, or ``{name: regrets}``.
 
+    Raises
+    ------
+    InvalidArgument
+        No run, a run without an episode, or a regret that is not finite.
+
     **Cost** a line a run.
 
     Examples
@@ -56,22 +62,29 @@ def plot_regret(
     from matplotlib.ticker import MaxNLocator
 
     runs = regrets if isinstance(regrets, Mapping) else {"": regrets}
+    if not runs:
+        raise InvalidArgument("regrets", "are none", "one run at least", regrets)
+    read = {
+        name: array_of_floats(1, empty=False)(f"regrets[{name!r}]" if name else "regrets", run)
+        for name, run in runs.items()
+    }
     axes = new_axes((5.4, 3.6)) if ax is None else ax
-    for (name, run), style in zip(runs.items(), styles(), strict=False):
-        values = array_of_floats(1)(f"regrets[{name!r}]" if name else "regrets", run)
+    for (name, values), style in zip(read.items(), styles(axes), strict=False):
         episodes = np.arange(1, values.size + 1)
-        axes.plot(episodes, values, label=name or None, **style)
-    axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+        axes.plot(episodes, values, label=as_label(name) or None, **style)
+    axes.update_datalim([(0.5, 0.0), (1.5, 0.0)])  # room for one episode, with one tick
+    axes.autoscale_view()
+    axes.axhline(0.0, color=tone(axes, 0.3), linewidth=0.8, zorder=0)
     axes.set_xlabel("episode")
     axes.set_ylabel("regret")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.spines[["top", "right"]].set_visible(False)
     if any(runs):
         axes.legend(frameon=False)
     return axes
 
 
-@checked(series=MAPPING, x=array_of_floats(1), log=optional(POSITIVE), ax=AX)
+@checked(series=MAPPING, x=array_of_floats(1, empty=False), log=optional(POSITIVE), ax=AX)
 def plot_curves(
     series: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike]],
     x: ArrayLike,
@@ -89,7 +102,7 @@ def plot_curves(
     Parameters
     ----------
     series : ``{name: (line, low, high)}`` or ``{name: line}``, each of shape (T,); None or NaN
-        where there is nothing to draw.
+        where there is nothing to draw. A line may leave its band, as a mean does quantiles.
     x : shape (T,).
     points : names of series to draw as open circles, not as a curve.
     band : what line and band are, as the legend says it: "mean; band: 10 % to 90 % of runs".
@@ -99,7 +112,7 @@ def plot_curves(
     Raises
     ------
     InvalidArgument
-        A curve is not as long as x.
+        No series; a curve is not as long as x, or infinite; an end of a band above the other.
 
     **Cost** a line and a band a series.
 
@@ -110,23 +123,26 @@ def plot_curves(
     >>> axes.get_xlabel(), len(axes.get_lines()), len(axes.collections)
     ('episode', 1, 1)
     """
-    axes = new_axes((5.4, 3.6)) if ax is None else ax
+    if not series:
+        raise InvalidArgument("series", "are none", "one at least", series)
     at = np.asarray(x, dtype=float)
+    read = {name: _of_length(name, curve, at) for name, curve in series.items()}
+    axes = new_axes((5.4, 3.6)) if ax is None else ax
     banded = False
     every = -(-at.size // MARKED)
-    for i, ((name, curve), style) in enumerate(zip(series.items(), styles(), strict=False)):
-        line, *ends = _of_length(name, curve, at)
+    for i, (name, style) in enumerate(zip(read, styles(axes), strict=False)):
+        line, *ends = read[name]
         colour = style["color"]
         if name in points:
             style |= {"markersize": 6, "linestyle": "none", "fillstyle": "none"}
-        elif at.size:
+        else:
             style["markevery"] = (i % every, every)
-        axes.plot(at, line, label=name, zorder=3, **style)
+        axes.plot(at, line, label=as_label(name), zorder=3, **style)
         if ends and name not in points and np.isfinite(ends).any():
             banded = True
             axes.fill_between(at, ends[0], ends[1], color=colour, alpha=0.15, linewidth=0)
     if band and banded:
-        axes.fill_between([], [], [], color="0.5", alpha=0.3, linewidth=0, label=band)
+        axes.fill_between([], [], [], color=tone(axes, 0.5), alpha=0.3, linewidth=0, label=band)
     if log is not None:
         # The linear part around zero is half a decade high: enough to see zero apart.
         axes.set_yscale("symlog", linthresh=log, linscale=0.5)
@@ -134,18 +150,26 @@ def plot_curves(
     axes.set_ylabel(ylabel)
     axes.set_title(title, fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="0.92", linewidth=0.8)
+    axes.grid(axis="y", color=tone(axes, 0.08), linewidth=0.8)
     axes.set_axisbelow(True)
     return axes
 
 
 def _of_length(name: str, curve: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the line and the ends of its band, each as long as x."""
+    """Return the line and the ends of its band, each as long as x, NaN where there is nothing."""
+    place = f"series[{name!r}]"
     try:
         rows = np.atleast_2d(np.asarray(curve, dtype=float))
     except (TypeError, ValueError):
         rows = np.empty((0, 0))
     if x.ndim != 1 or rows.shape not in {(1, x.size), (3, x.size)}:
         allowed = f"a curve of shape ({x.size},) as x, or three of them: line, low, high"
-        raise InvalidArgument(f"series[{name!r}]", "is not over x", allowed, curve)
+        raise InvalidArgument(place, "is not over x", allowed, curve)
+    for part, row in zip(("line", "low", "high"), rows, strict=False):
+        for i in np.flatnonzero(np.isinf(row))[:1]:
+            allowed = "finite numbers, or NaN where there is nothing to draw"
+            raise InvalidArgument(f"{place}, {part}[{i}]", f"is {row[i]}", allowed, float(row[i]))
+    for i in np.flatnonzero(rows[1:2] > rows[2:3])[:1]:
+        low, high = map(float, rows[1:, i])
+        raise InvalidArgument(f"{place}, low[{i}]", f"is {low}", f"at most high, {high}", low)
     return rows

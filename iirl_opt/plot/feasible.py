@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.checks import RNG, checked, has
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import AX, COLOURS, Style, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, Style, as_label, new_axes, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 
 # Rows within this share of their length count as met: vertices lie on the rows that made them.
 ON_ROW = 1e-9
+
+# A set that reaches no farther from the constant reward is not told from it.
+AT_CENTRE = 1e-6
 
 # How many sets are told apart in one picture.
 MOST = 6
@@ -51,11 +54,15 @@ def plot_feasible(
 ) -> Axes:
     """Draw the rewards that explain the first answer, the first two, and so on, one in another.
 
+    A set of which only the constant reward is left is a ring around it, and the legend says so; of
+    more than three states it may hold rewards beyond the plane.
+
     Parameters
     ----------
     feasible : of three states or more; at most six of its sets are drawn, the last among them.
     truth, estimate : state rewards (S,); each is drawn with all its positive affine images, a line
-        from the constant reward, and as a mark at that end of it where some state earns nothing.
+        from the constant reward, and as a mark at that end of it where some state earns nothing. A
+        constant one has no such line: it is a hollow mark on the constant reward.
     rng : the plane's random direction, of more than three states. The plane holds the truth, or the
         estimate, or, without either, a second random direction.
 
@@ -86,20 +93,21 @@ def plot_feasible(
     if n < 3:
         raise InvalidArgument("feasible", f"is of a game of {n} states", "three or more", n)
     marks = {
-        name: _in_simplex(check_reward(game, reward))
+        name: _in_simplex(name, check_reward(game, reward, name))
         for name, reward in (("truth", truth), ("estimate", estimate))
         if reward is not None
     }
     axes = new_axes((5.4, 5.0)) if ax is None else ax
     centre, basis = np.full(n, 1 / n), _plane(n, list(marks.values()), RNG("rng", rng))
+    axes.axis("off")  # then the paper is the figure's
     _sets(axes, feasible, centre, basis)
     _marks(axes, marks, centre, basis)
     if n == 3:
         for name, corner in zip(game.states, (np.eye(n) - centre) @ basis, strict=True):
             x, y = 1.12 * corner
-            axes.text(x, y, f"only {name} pays", ha="center", va="center", fontsize=10)
+            said = f"only {as_label(name, 16)} pays"
+            axes.text(x, y, said, ha="center", va="center", fontsize=10, color=tone(axes, 1))
     axes.set_aspect("equal")
-    axes.axis("off")
     axes.margins(0.12)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False)
     return axes
@@ -107,42 +115,49 @@ def plot_feasible(
 
 def _sets(axes: Axes, feasible: FeasibleRewards, centre: Array, basis: Array) -> None:
     """Draw the sets in the order of the answers, the smaller on the larger and darker."""
-    from matplotlib.colors import to_rgb
     from matplotlib.patches import Polygon
 
     simplex = _cut(_square(), np.eye(centre.size) @ basis, centre)
     total = len(feasible.episodes)
     counts = np.unique(np.linspace(0, total, min(total + 1, MOST)).round().astype(int))
-    ink = np.array(to_rgb(COLOURS[0]))
+    alone = "only the constant is left" + (" in this plane" if centre.size > 3 else "")
+    ring: Style = {"marker": "o", "markersize": 12, "fillstyle": "none", "linestyle": "none"}
     for i, t in enumerate(counts.tolist()):
         free, tied = replace(feasible, episodes=feasible.episodes[:t]).explicit_rows()
         rows = np.concatenate([free, tied, -tied])
         part = _cut(simplex, rows @ basis, rows @ centre)
         share = i / max(len(counts) - 1, 1)
         name = "all rewards" if t == 0 else f"after {t} answer" + "s" * (t > 1)
-        shade = tuple(1 - (1 - ink) * (0.05 + 0.75 * share))
-        # A set without area is a line, or the constant reward alone: its outline is seen.
-        place = part if len(part) else np.zeros((1, 2))
+        if np.abs(part).max(initial=0.0) < AT_CENTRE:
+            axes.plot(0, 0, color=COLOURS[0], label=f"{name}: {alone}", zorder=5, **ring)
+            continue
+        shade = tone(axes, 0.05 + 0.75 * share, COLOURS[0])
+        # Of a set without area, which is a line, the outline is seen.
         style: Style = {"facecolor": shade, "edgecolor": COLOURS[0], "linewidth": 0.6 + 0.9 * share}
-        axes.add_patch(Polygon(place, closed=True, label=name, joinstyle="round", **style))
+        axes.add_patch(Polygon(part, closed=True, label=name, joinstyle="round", **style))
 
 
 def _marks(axes: Axes, marks: dict[str, Array], centre: Array, basis: Array) -> None:
     """Draw rewards, with the lines of their positive affine images, and the constant reward."""
-    axes.plot(0, 0, "o", color="black", markersize=5, label="constant reward", zorder=5)
+    axes.plot(0, 0, "o", color=tone(axes, 1), markersize=5, label="constant reward", zorder=5)
     styles = (("truth", COLOURS[1], "*", 13), ("estimate", COLOURS[5], "D", 7))
     for name, colour, marker, size in styles:
         if name in marks:
+            style: Style = {"marker": marker, "markersize": size, "linestyle": "none"}
+            if np.ptp(marks[name]) == 0:
+                style |= {"markersize": 1.6 * size, "fillstyle": "none"}
+                label = f"{name}: constant, without a direction"
+                axes.plot(0, 0, color=colour, zorder=6, label=label, **style)
+                continue
             x, y = (marks[name] - centre) @ basis
             axes.plot([0, x], [0, y], color=colour, linewidth=1.6, zorder=4)
-            style: Style = {"marker": marker, "markersize": size, "linestyle": "none"}
             axes.plot(x, y, color=colour, zorder=6, label=name, **style)
 
 
-def _in_simplex(reward: Array) -> Array:
+def _in_simplex(name: str, reward: Array) -> Array:
     """Return the positive affine image of a state reward with least entry 0 and sum 1."""
     if reward.ndim != 1:
-        raise InvalidArgument("reward", f"has shape {reward.shape}", "a state reward (S,)", reward)
+        raise InvalidArgument(name, f"has shape {reward.shape}", "a state reward (S,)", reward)
     spread = float(np.ptp(reward))
     if spread == 0:
         return np.full(reward.size, 1 / reward.size)

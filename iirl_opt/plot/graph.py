@@ -13,7 +13,7 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import check_reward
 from iirl_opt.game.support import transitions
-from iirl_opt.plot.canvas import AX, COLOURS, Style, new_axes
+from iirl_opt.plot.canvas import AX, COLOURS, Style, as_label, ink_on, new_axes, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,11 @@ MOST_LABELS = 24
 # Of a state's circle, of neighbours from centre to centre; and how far an arrow is bent.
 RADIUS, APART, BEND = 0.3, 2.0, 0.2
 
+ARROW: Style = {"arrowstyle": "-|>", "mutation_scale": 11, "zorder": 1}
+
+# The colour of states; characters of the name of a state, and of an action.
+STATE, STATE_ROOM, ACTION_ROOM = (0.91, 0.945, 0.973), 11, 10
+
 
 @checked(game=GAME, ax=AX)
 def plot_game(
@@ -40,8 +45,9 @@ def plot_game(
     """Draw the graph of a small game: an arrow for each pair of states that some actions join.
 
     An arrow says which pairs of actions lead there, "leader / follower", with their probability
-    where it is not one; ``*`` stands for every action. Of more than 24 arrows nothing is said. The
-    start has a thick border.
+    where it is not one; ``*`` stands for every action. Of more than three pairs their number and
+    their probabilities are said; of more than 24 arrows nothing, and of some ten states that all
+    lead to one another no more is seen than this. The start has a thick border.
 
     Parameters
     ----------
@@ -72,16 +78,19 @@ def plot_game(
         allowed = "a state reward (S,)"
         raise InvalidArgument("reward", f"has shape {values.shape}", allowed, reward)
     axes = new_axes((5.4, 4.6)) if ax is None else ax
+    axes.axis("off")  # then the paper is the figure's
     turn = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     # The first state is at the top, the others follow clockwise; neighbours are equally far apart.
     place = np.column_stack([np.cos(turn), np.sin(turn)]) * (APART / 2 / np.sin(np.pi / max(n, 2)))
-    circles = [Circle((x, y), RADIUS, facecolor="#e8f1f8", edgecolor=COLOURS[0]) for x, y in place]
+    circles = [Circle((x, y), RADIUS, facecolor=STATE, edgecolor=COLOURS[0]) for x, y in place]
     for s, circle in enumerate(circles):
         circle.set(linewidth=3.0 if game.start[s] > 0 else 1.0, zorder=3)
         axes.add_patch(circle)
-        name = f"{game.states[s]}" if values is None else f"{game.states[s]}\n{values[s]:.3g}"
+        name = as_label(game.states[s], STATE_ROOM)
+        name += "" if values is None else f"\n{values[s]:.3g}"
+        middle: Style = {"ha": "center", "va": "center", "color": ink_on(STATE)}
         x, y = place[s]
-        axes.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
+        axes.text(x, y, name, fontsize=9 if len(name) < 10 else 7, zorder=4, **middle)
     labels = _edge_texts(game)
     said = len(labels) <= MOST_LABELS
     for (tail, head), label in labels.items():
@@ -89,11 +98,11 @@ def plot_game(
             _loop(axes, place[tail]) if tail == head else _arrow(axes, circles[tail], circles[head])
         )
         if said:
-            box: Style = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            box: Style = {"facecolor": tone(axes, 0), "edgecolor": "none", "pad": 0.8}
+            middle = {"ha": "center", "va": "center", "color": tone(axes, 1), "bbox": box}
             x, y = at
-            axes.text(x, y, label, ha="center", va="center", fontsize=8, bbox=box, zorder=2)
+            axes.text(x, y, label, fontsize=7 if "\n" in label else 8, zorder=2, **middle)
     axes.set_aspect("equal")
-    axes.axis("off")
     axes.autoscale_view()
     axes.margins(0.12)
     return axes
@@ -107,7 +116,7 @@ def _arrow(axes: Axes, tail: Circle, head: Circle) -> Array:
     from matplotlib.patches import FancyArrowPatch
 
     a, b = np.array(tail.center), np.array(head.center)
-    style: Style = {"arrowstyle": "-|>", "mutation_scale": 11, "color": "0.35", "zorder": 1}
+    style: Style = {"color": tone(axes, 0.65), **ARROW}
     bent: Style = {"connectionstyle": f"arc3,rad={BEND}", "patchA": tail, "patchB": head}
     axes.add_patch(FancyArrowPatch(tuple(a), tuple(b), shrinkA=0, shrinkB=0, **bent, **style))
     across = (b - a)[::-1] * (1, -1)
@@ -122,7 +131,7 @@ def _loop(axes: Axes, place: Array) -> Array:
     out = place / np.linalg.norm(place)
     aside = np.array([-out[1], out[0]])
     ends = [place + RADIUS * (0.75 * out + sign * 0.66 * aside) for sign in (1, -1)]
-    style: Style = {"arrowstyle": "-|>", "mutation_scale": 11, "color": "0.35", "zorder": 1}
+    style: Style = {"color": tone(axes, 0.65), **ARROW}
     bent: Style = {"connectionstyle": "arc3,rad=-2.2", "shrinkA": 0, "shrinkB": 0}
     axes.add_patch(FancyArrowPatch(tuple(ends[0]), tuple(ends[1]), **bent, **style))
     far = place + (RADIUS + 0.42) * out
@@ -148,16 +157,24 @@ def _edge_text(game: TwoAgentMDP, table: Array) -> str:
     """Return the pairs of actions of an edge, from their probabilities (A, B)."""
     if (table == table[0, 0]).all():
         return "*" + _chance(table[0, 0])
+    leaders, followers = (
+        [as_label(name, ACTION_ROOM) for name in names]
+        for names in (game.leader_actions, game.follower_actions)
+    )
     if (table == table[:, :1]).all():
-        lines = [f"{a} / *" + _chance(p) for a, p in _of_positive(game.leader_actions, table[:, 0])]
+        lines = [f"{a} / *" + _chance(p) for a, p in _of_positive(leaders, table[:, 0])]
     elif (table == table[:1]).all():
-        lines = [f"* / {b}" + _chance(p) for b, p in _of_positive(game.follower_actions, table[0])]
+        lines = [f"* / {b}" + _chance(p) for b, p in _of_positive(followers, table[0])]
     else:
-        pairs = product(game.leader_actions, game.follower_actions)
+        pairs = product(leaders, followers)
         named = _of_positive(pairs, table.ravel())
         lines = [f"{a} / {b}" + _chance(p) for (a, b), p in named]
-    more = len(lines) - MOST_LINES
-    return "\n".join(lines if more <= 0 else [*lines[:MOST_LINES], f"… {more} more"])
+    if len(lines) <= MOST_LINES:
+        return "\n".join(lines)
+    some = table[table > 0]
+    least, most = f"{some.min():.2g}", f"{some.max():.2g}"
+    between = least if least == most else f"{least} to {most}"
+    return f"{some.size} of {table.size} pairs\n({between})"
 
 
 def _of_positive(names: Any, numbers: Array) -> list[tuple[Any, float]]:

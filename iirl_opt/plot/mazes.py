@@ -12,7 +12,7 @@ from iirl_opt.checks import POSITIVE, Rule, checked, is_a, optional, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import AX, Style, new_axes
+from iirl_opt.plot.canvas import AX, Style, ink_on, new_axes, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,8 @@ def plot_maze(
             axes.add_patch(cell)
             if prize:
                 text = f"{maze.prizes[r, c]:+g}"
-                axes.text(c + 0.12, r + 0.12, text, fontsize=9, fontweight="bold", va="top")
+                look: Style = {"fontweight": "bold", "color": "black"}  # on the prize's own colour
+                axes.text(c + 0.12, r + 0.12, text, fontsize=9, va="top", **look)
     cells = maze.cells[states]
     if leader is not None:
         pi1 = maze.game.check_leader_policy(leader)[states]
@@ -125,7 +126,8 @@ def plot_rewards(
     ----------
     rewards : shape (S,), as many as the maze has states.
     truth : the true reward (S,), drawn beside them. Since answers tell a reward up to a positive
-        affine transformation, both are then moved so that they run from 0 to 1.
+        affine transformation, both are then moved so that they run from 0 to 1, over
+        all layers.
     layer : which set of remaining prizes to show, as in ``maze.layers``.
     top : what is darkest; the largest absolute reward by default. Negative rewards are orange.
 
@@ -148,6 +150,7 @@ def plot_rewards(
     width = maze.columns if truth is None else 2 * maze.columns + 1
     size = min(0.75, 6.2 / width)
     axes = new_axes((size * width + 0.4, size * maze.rows + 0.6)) if ax is None else ax
+    axes.axis("off")  # then the paper is the figure's
     if truth is None:
         most = float(np.abs(values).max()) if top is None else top
         _shades(axes, maze, values[states], maze.cells[states], most)
@@ -156,8 +159,11 @@ def plot_rewards(
         for shift, name, part in zip((0, maze.columns + 1), PAIR, pair, strict=True):
             unit = _from_0_to_1(part)[states]
             _shades(axes, maze, unit, maze.cells[states], 1.0, shift, places=1)
-            axes.text(shift + maze.columns / 2, -0.25, name, ha="center", fontsize=10)
-    axes.set_title(title, fontsize=10, pad=6.0 if truth is None else 14.0)
+            name += "\nover all layers" if len(maze.layers) > 1 else ""
+            above: Style = {"ha": "center", "va": "bottom", "color": tone(axes, 1)}
+            axes.text(shift + maze.columns / 2, -0.15, name, fontsize=10, **above)
+    lines = 0 if truth is None else 1 + (len(maze.layers) > 1)
+    axes.set_title(title, fontsize=10, pad=6.0 + 12.0 * lines)
     _frame(axes, maze, width)
     return axes
 
@@ -168,7 +174,7 @@ PAIR = ("estimate, from 0 to 1", "truth, from 0 to 1")
 
 def _state_reward(maze: GridGame, name: str, given: ArrayLike) -> Array:
     """Return a reward (S,) of a maze."""
-    reward = check_reward(maze.game, given)
+    reward = check_reward(maze.game, given, name)
     if reward.ndim != 1:
         raise InvalidArgument(name, f"has shape {reward.shape}", "a state reward (S,)", given)
     return reward
@@ -206,13 +212,13 @@ def _shades(
         colour = to_rgba(ABOVE if value >= 0 else BELOW, share)
         axes.add_patch(Rectangle((c + shift, r), 1, 1, facecolor=colour, edgecolor=LINE))
         said = f"{value:.2g}" if places is None else f"{round(value, places):g}"
-        ink = "white" if share > 0.6 else "black"
+        ink = ink_on(tone(axes, share, colour[:3]))
         place = (c + shift + 0.5, r + 0.5)
         axes.text(*place, said, fontsize=8, ha="center", va="center", color=ink)
     for r, c in np.argwhere(maze.walls):
         for x, y in product((0, 1), repeat=2):  # from each corner, clear of the number
             ends = [c + shift + x, c + shift + 0.7 * x + 0.15], [r + y, r + 0.7 * y + 0.15]
-            axes.plot(*ends, color=WALL, linewidth=1.0, solid_capstyle="butt")
+            axes.plot(*ends, color=tone(axes, 0.75), linewidth=1.0, solid_capstyle="butt")
 
 
 def _frame(axes: Axes, maze: GridGame, width: int | None = None) -> None:

@@ -1,5 +1,6 @@
 """Pictures of games and commitments: arrows, bars and marks say what the numbers say."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -70,6 +71,10 @@ def test_a_graph_that_cannot_be_read_is_not_drawn_and_a_dense_one_has_no_labels(
     assert len(axes.texts) == 6
     single = plot.plot_game(TwoAgentMDP([[[[1]]]], 0))
     assert [text.get_text() for text in single.texts] == ["0", "*"]
+    dense = plot.plot_game(random_game(3, 2, 2, rng=0)[0])
+    said = [text.get_text() for text in dense.texts if "pairs" in text.get_text()]
+    assert said
+    assert all(re.fullmatch(r"[46] of 4 pairs\n\(\S+ to \S+\)", text) for text in said)
     for bad in ([1.0], np.ones((3, 2, 2)), [np.nan, 0, 0]):
         with pytest.raises((InvalidReward, InvalidArgument)):
             plot.plot_game(three_rooms(), bad)

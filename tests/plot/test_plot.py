@@ -13,16 +13,25 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+import matplotlib
+import matplotlib.style
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 from PIL import Image
 
 from iirl_opt import plot
 from iirl_opt.bayesian.chains import Chains
+from iirl_opt.commitment.dominating import dominance
 from iirl_opt.commitment.methods import commit
-from iirl_opt.errors import InvalidArgument, MissingExtra
+from iirl_opt.commitment.problem import CommitmentProblem
+from iirl_opt.errors import InvalidArgument, InvalidReward, MissingExtra
 from iirl_opt.follower.optimal import OptimalFollower
+from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game
+from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.learn.algorithm_1 import InteractiveIRL
 from iirl_opt.learn.episodes import interact
+from iirl_opt.rewards.feasible import FeasibleRewards
 
 
 def test_regret_of_several_runs_is_drawn_by_name() -> None:
@@ -66,6 +75,79 @@ def test_an_estimate_stands_beside_the_truth_on_one_scale() -> None:
         "estimate, from 0 to 1",
         "truth, from 0 to 1",
     ]
+
+
+def test_of_several_layers_it_is_said_that_the_scale_is_of_all() -> None:
+    maze = grid_game(["12", "S."], discount="9/10")
+    axes = plot.plot_rewards(maze, maze.reward, truth=maze.reward)
+    assert len(maze.layers) > 1
+    said = [text.get_text() for text in axes.texts if "from 0 to 1" in text.get_text()]
+    assert all(text.endswith("over all layers") for text in said)
+    assert len(said) == 2
+
+
+LONG = "a" * 200
+NAMES = [LONG, "$x_{$", "_hid"]
+
+
+def every_picture() -> Iterator[tuple[str, Any]]:
+    """Pictures of each kind, of a game whose names are odd, with the artists they hold."""
+    game, reward = random_game(3, 3, 2, rng=0)
+    names = {"states": NAMES, "leader_actions": NAMES, "follower_actions": NAMES[:2]}
+    game = TwoAgentMDP(game.kernel, game.discount, **names)
+    plan = commit(game, reward)
+    yield "game", plot.plot_game(game, reward)
+    yield "feasible", plot.plot_feasible(FeasibleRewards(game), truth=reward, estimate=np.ones(3))
+    yield "commitment", plot.plot_commitment(plan)
+    found = dominance(CommitmentProblem(game, reward))
+    yield "dominance", plot.plot_dominance(found, states=NAMES)
+    yield "regret", plot.plot_regret({name: [0.5] for name in NAMES})
+    series = {name: ([1, 2], [0, 1], [2, 3]) for name in NAMES}
+    curves = plot.plot_curves(series | {str(i): [i, i] for i in range(7)}, [1, 2], band="all")
+    curves.legend()
+    yield "curves", curves
+    yield "rewards", plot.plot_rewards(TINY, TINY.reward, truth=TINY.reward)
+    yield "maze", plot.plot_maze(TINY)
+
+
+def contrast(one: Any, other: Any) -> float:
+    return float(np.abs(np.subtract(to_rgb(one), to_rgb(other))).max())
+
+
+def test_pictures_can_be_read_on_dark_paper_and_odd_names_do_not_blow_them_up() -> None:
+    with matplotlib.style.context("dark_background"):
+        for name, axes in every_picture():
+            figure = axes.figure
+            figure.canvas.draw()
+            box = figure.get_tightbbox()
+            assert max(box.width, box.height) < 9, name
+            paper = figure.get_facecolor()
+            for text in figure.findobj(Text):
+                if text.get_text().strip():
+                    own = text.get_bbox_patch()
+                    on = own.get_facecolor() if own else paper
+                    if name not in {"game", "maze", "rewards"} or own:  # in cells of their own
+                        assert contrast(text.get_color(), on) > 0.5, (name, text)
+            for line in axes.lines:
+                if line.get_label()[:1] != "_" and name not in {"maze", "rewards"}:
+                    assert contrast(line.get_color(), paper) > 0.3, (name, line)
+            if name in {"regret", "curves"}:
+                shown = [text.get_text().strip() for text in axes.get_legend().get_texts()]
+                assert {"_hid", r"\$x_{\$"} <= set(shown)
+
+
+@pytest.mark.parametrize("name", ["rewards", "truth"])
+def test_a_reward_that_is_none_is_refused_by_the_name_of_its_argument(name: str) -> None:
+    with pytest.raises(InvalidReward, match=rf"^{name}\[s=.* is nan"):
+        plot.plot_rewards(TINY, **{"rewards": TINY.reward, name: [np.nan, 0, 0, 0]})
+
+
+def test_one_episode_has_one_tick() -> None:
+    axes = plot.plot_regret([0.5])
+    low, high = axes.get_xlim()
+    assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1]
+    plot.plot_regret([3, 2, 1], ax=axes)
+    assert axes.get_xlim()[1] >= 3
 
 
 def test_an_animation_has_a_frame_an_episode_and_leaves_nothing_half_written(
@@ -183,6 +265,20 @@ def test_panels_share_one_legend_with_each_name_once(tmp_path: Path) -> None:
 
 HOSTILE: dict[str, tuple[Callable[[], Any], str]] = {
     "no logarithm": (lambda: plot.plot_curves({"a": [1]}, [1], log=0.0), "log"),
+    "no run": (lambda: plot.plot_regret({}), "regrets are none"),
+    "no episode": (lambda: plot.plot_regret([]), r"regrets has shape \(0,\); .*one at least"),
+    "a run without one": (lambda: plot.plot_regret({"a": [1], "b": []}), r"regrets\['b'\]"),
+    "no series": (lambda: plot.plot_curves({}, [1]), "series are none"),
+    "no x": (lambda: plot.plot_curves({"a": []}, []), "x has shape"),
+    "infinite": (lambda: plot.plot_curves({"a": [1, np.inf]}, [1, 2]), r"series\['a'\], line\[1\]"),
+    "an infinite end": (
+        lambda: plot.plot_curves({"a": ([1, 2], [-np.inf, 0], [2, 3])}, [1, 2]),
+        r"series\['a'\], low\[0\] is -inf",
+    ),
+    "low above high": (
+        lambda: plot.plot_curves({"a": ([1, 2], [0, 4], [2, 3])}, [1, 2]),
+        r"series\['a'\], low\[1\] is 4.0; allowed at most high, 3.0",
+    ),
     "x is text": (lambda: plot.plot_curves({"a": [1]}, "a"), "x"),
     "no mapping": (lambda: plot.plot_curves([[1]], [1]), "series"),
     "no panels": (lambda: plot.panels(0), "n"),

@@ -15,6 +15,7 @@ from iirl_opt import plot
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
+from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.rewards.feasible import FeasibleRewards
 
@@ -70,14 +71,27 @@ def test_the_sets_shrink_with_each_answer_and_hold_the_truth(n: int) -> None:
 
 
 def test_a_set_without_area_is_a_line_that_is_still_drawn() -> None:
-    game, truth = random_game(3, 2, 2, rng=0)
-    pi1 = np.full((3, 2), 0.5)
-    feasible = FeasibleRewards(game).observe(pi1, np.ones((3, 2), dtype=bool))
+    kernel = np.full((3, 1, 2, 3), 1 / 3)
+    kernel[0, 0, 1] = 0.6, 0.2, 0.2  # a tie there, and nowhere else a choice
+    feasible = FeasibleRewards(TwoAgentMDP(kernel, 0.5))
+    axes = plot.plot_feasible(feasible.observe(np.ones((3, 1)), np.ones((3, 2), dtype=bool)))
+    last = axes.patches[-1]
+    assert area(last) == pytest.approx(0, abs=1e-9)
+    assert np.ptp(last.get_xy(), axis=0).max() > 0.5
+    assert last.get_linewidth() > 1
+
+
+@pytest.mark.parametrize(("n", "beyond"), [(3, ""), (5, " in this plane")])
+def test_a_set_of_the_constant_alone_is_a_ring_and_is_said(n: int, beyond: str) -> None:
+    feasible = FeasibleRewards(random_game(n, 2, 2, rng=0)[0])
+    feasible = feasible.observe(np.full((n, 2), 0.5), np.ones((n, 2), dtype=bool))
     axes = plot.plot_feasible(feasible)
-    assert area(axes.patches[-1]) == pytest.approx(0, abs=1e-9)
-    assert len(axes.patches[-1].get_xy()) >= 1
-    assert axes.patches[-1].get_linewidth() > 1
-    assert truth.shape == (3,)
+    said = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert f"after 1 answer: only the constant is left{beyond}" in said
+    ring, dot = axes.lines
+    assert (ring.get_fillstyle(), ring.get_data()) == ("none", ([0], [0]))
+    assert ring.get_markersize() > 2 * dot.get_markersize()
+    assert len(axes.patches) == 1
 
 
 def test_what_cannot_be_drawn_is_refused_by_name() -> None:
@@ -94,4 +108,8 @@ def test_what_cannot_be_drawn_is_refused_by_name() -> None:
     with pytest.raises(InvalidArgument, match="rng"):
         plot.plot_feasible(FeasibleRewards(random_game(4, 2, 2, rng=0)[0]), rng="x")
     flat = plot.plot_feasible(three, truth=np.ones(3))  # a constant truth is the middle
-    assert [line.get_data() for line in flat.lines if line.get_label() == "truth"] == [([0], [0])]
+    [mark] = [line for line in flat.lines if line.get_label().startswith("truth: constant")]
+    assert (mark.get_data(), mark.get_fillstyle()) == (([0], [0]), "none")
+    for name in ("truth", "estimate"):
+        with pytest.raises(InvalidReward, match=rf"^{name}\[s=1\] is nan"):
+            plot.plot_feasible(three, **{name: [1, np.nan, 1]})
