@@ -52,6 +52,17 @@ def policies(
     Raises
     ------
     InvalidArgument
+
+    **Cost** a draw is a few whole numbers a state.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from iirl_opt import TwoAgentMDP
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> find(policies(game, agent="follower", deterministic=False), lambda pi2: True).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     shape = policy_shape(game, agent)
     one_of(None, True, False)("deterministic", deterministic)
@@ -88,6 +99,17 @@ def rewards(
     ------
     InvalidArgument
         Among others: no decimal lies within the bounds, or no reward that is not constant.
+
+    **Cost** a draw is a whole number an entry.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from iirl_opt import TwoAgentMDP
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> find(rewards(game, shape="joint"), lambda r: True).tolist()  # the simplest one
+    [[[0.0, 0.0]], [[0.0, 0.0]]]
     """
     policy_shape(game)
     one_of("state", "joint")("shape", shape)

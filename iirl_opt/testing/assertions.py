@@ -100,6 +100,13 @@ def assert_certificate(certificate: Any) -> None:
         Lists the reasons of the check.
 
     **Cost** arithmetic; no solver.
+
+    Examples
+    --------
+    >>> from iirl_opt import TwoAgentMDP
+    >>> from iirl_opt.occupancy import optimality
+    >>> game = TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], discount="1/2")
+    >>> assert_certificate(optimality(game, [0, 1], ([[1], [1]], [[0, 1], [1, 0]])))
     """
     __tracebackhide__ = True
     answer = certificate.check()
@@ -133,6 +140,20 @@ def assert_kkt(problem: Any, solved: Any = None, *, tolerance: float = 1e-6) -> 
         The program is not of this kind.
 
     **Cost** arithmetic.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from iirl_opt.solver import solve
+    >>> x = cp.Variable(name="x")
+    >>> problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    >>> assert_kkt(problem, solve(problem))
+    >>> x.value = 2.0
+    >>> assert_kkt(problem)
+    Traceback (most recent call last):
+        ...
+    AssertionError: the optimality conditions do not hold:
+      gap: multipliers times slacks add up to 1, not 3e-06
     """
     __tracebackhide__ = True
     _refuse_others(problem)

@@ -63,6 +63,8 @@ def boundary_rewards(
     InvalidArgument
         Among others: `inside` violates a row.
 
+    **Cost** a draw is some products of all rows with a vector for each step, in Fractions.
+
     Examples
     --------
     >>> from hypothesis import find
@@ -110,6 +112,19 @@ def tied_rewards(
     Raises
     ------
     InvalidArgument, InvalidPolicy
+
+    **Cost** a draw is planning in exact numbers, and then that of `boundary_rewards`.
+
+    Examples
+    --------
+    >>> from random import Random
+    >>> from hypothesis import Phase, find, settings
+    >>> from iirl_opt import best_responses, random_game
+    >>> (game, _), pi1 = random_game(3, 1, 2, rng=0), [[1], [1], [1]]
+    >>> one = settings(phases=[Phase.generate])  # the first that comes, not the simplest one
+    >>> tied = find(tied_rewards(game, pi1), lambda r: True, settings=one, random=Random(0))
+    >>> bool((best_responses(game, tied, pi1).optimal.sum(axis=1) > 1).any())
+    True
     """
     check_game(game)
     shares = _read_shares(beyond)

@@ -84,6 +84,8 @@ def games(
     InvalidArgument
         Among others: no rows of so few outcomes meet the bounds.
 
+    **Cost** a draw is a few whole numbers for each row of the kernel.
+
     Examples
     --------
     >>> from hypothesis import find
@@ -129,7 +131,16 @@ def mdps(
     discounts: Iterable[Any] = DISCOUNTS,
     start: Start = "any",
 ) -> st.SearchStrategy[MDP]:
-    """Return a strategy for single-agent MDPs; arguments and shrinking are those of `games`."""
+    """Return a strategy for single-agent MDPs; arguments and shrinking are those of `games`.
+
+    **Cost** a draw is a few whole numbers for each row of the kernel.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(mdps(min_states=2, discounts=["9/10"]), lambda mdp: True)
+    MDP(2 states, 1 actions, discount=0.9, 2 transitions, rational)
+    """
     bounds = _bounds(max_denominator, deterministic, chains, max_states)
     sizes = (
         sizes_between("states", min_states, max_states),

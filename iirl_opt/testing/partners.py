@@ -55,6 +55,8 @@ def followers(
     ------
     InvalidArgument
 
+    **Cost** a draw is a kind and its parameter.
+
     Examples
     --------
     >>> from hypothesis import find
@@ -107,6 +109,18 @@ def observations(
     Raises
     ------
     InvalidArgument, InvalidReward
+
+    **Cost** a draw is a commitment and a reward, and planning by the follower.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from iirl_opt import TwoAgentMDP
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> seen = find(observations(game, reward=[0, 1], ties=["all"]), lambda seen: True)
+    >>> seen.whole, seen.played.tolist()
+    (True, [[False, True], [True, True]])
     """
     check_game(game)
     commitments = policies(game, deterministic=deterministic)
@@ -155,6 +169,18 @@ def trajectories(
     Raises
     ------
     InvalidArgument, InvalidPolicy
+
+    **Cost** a draw is three choices a step, and the policies where they are not given.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> from iirl_opt import TwoAgentMDP
+    >>> stay, go = [1, 0], [0, 1]
+    >>> game = TwoAgentMDP([[[stay, go]], [[go, go]]], discount="1/2")
+    >>> walks = trajectories(game, pi1=[[1], [1]], pi2=[[0, 1], [1, 0]], min_length=3)
+    >>> find(walks, lambda seen: True).states.tolist()
+    [0, 1, 1]
     """
     check_game(game)
     leader = policies(game) if pi1 is None else st.just(game.check_leader_policy(pi1))

@@ -54,6 +54,13 @@ class PlantedTies:
     reward : the follower's, (S,) or (S, A, B), Fractions.
     pi1 : the commitment (S, A), Fractions.
     optimal : the follower's optimal actions under it, a mask (S, B).
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> tied = find(planted_ties(optimal=[[True, False], [True, True]]), lambda found: True)
+    >>> tied.game.n_states, tied.optimal.tolist()
+    (2, [[True, False], [True, True]])
     """
 
     game: TwoAgentMDP
@@ -94,6 +101,8 @@ def planted_ties(
     ------
     InvalidArgument
         Among others: in one state a state reward ties all actions.
+
+    **Cost** a draw is a small game made of Fractions; no planning.
 
     Examples
     --------
