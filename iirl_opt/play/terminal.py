@@ -92,9 +92,9 @@ class PlayApp(App[None]):
     session : where it stands.
     """
 
-    TITLE = "iirl-opt play"
-    ENABLE_COMMAND_PALETTE = False
-    CSS = """
+    TITLE: str | None = "iirl-opt play"
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
+    CSS: ClassVar[str] = """
     Screen, Static, Footer, FooterKey, FooterKey:hover { background: ansi_default; }
     Screen, Static, FooterKey .footer-key--description { color: ansi_default; }
     FooterKey .footer-key--key, FooterKey .footer-key--description { background: ansi_default; }
@@ -119,6 +119,8 @@ class PlayApp(App[None]):
         Binding("q", "leave", "Leave"),
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
     ]
+
+    session: Session
 
     def __init__(self, session: Session) -> None:
         super().__init__(ansi_color=True)

@@ -20,7 +20,7 @@ from enum import Enum
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 from unicodedata import category
 
 from iirl_opt.brief import MOST_FIELDS, WIDTH, cut, shortly
@@ -77,6 +77,9 @@ class FactTable(Sequence[Row]):
     guess,0.25
     """
 
+    columns: tuple[str, ...]
+    caption: str
+
     @checked(rows=each(MAPPING), caption=TEXT)
     def __init__(self, rows: Iterable[Row], caption: str = "") -> None:
         names: dict[str, None] = {}
@@ -108,7 +111,7 @@ class FactTable(Sequence[Row]):
             return NotImplemented
         return self._rows == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # it compares like the list that it reads like
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it compares like the list that it reads like
 
     def __repr__(self) -> str:
         return "\n".join(_lines(self))
