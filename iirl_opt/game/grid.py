@@ -61,6 +61,13 @@ class GridGame:
     prizes : ``{(row, column): value}``.
     cells : row and column of each state's cell, integers of shape (S, 2).
     layers : the characters of the prizes left in each layer; a single layer unless they vanish.
+
+    Examples
+    --------
+    >>> from iirl_opt import grid_game
+    >>> maze = grid_game("S.1", discount="9/10")
+    >>> maze.text, maze.prizes, maze.layers
+    (('S.1',), {(0, 2): 1.0}, ('1', ''))
     """
 
     game: TwoAgentMDP

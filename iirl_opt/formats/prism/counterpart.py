@@ -53,6 +53,15 @@ class Counterpart:
     game, reward : what to plan, or commit, for; always the most, of a least value minus that.
     sign, offset : the answer is ``offset + sign · value``.
     is_limit : whether that tends to the property's value as γ → 1; otherwise it is it.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> game = iirl.TwoAgentMDP([[[[1, 1, 2]]], [[[0, 1, 0]]], [[[0, 0, 1]]]], "9/10", [1, 0, 0])
+    >>> found = ImportedGame(game, labels={"won": [False, True, False]})
+    >>> asked = counterpart(found, 'Pmax=? [ F "won" ]')
+    >>> asked.sign, asked.is_limit
+    (1, True)
     """
 
     text: str
