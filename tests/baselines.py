@@ -301,9 +301,6 @@ SEEN = {
 
 PLANNING = {
     "CommitmentProblem": lambda: dict(game=GAME, reward=R),
-    "CommitmentProblem.to_frame": on("problem", backend="polars"),
-    "CommitmentProblem.to_csv": on("problem", path=lambda: made("folder") / "w.csv"),
-    "CommitmentProblem.to_latex": on("problem", path=lambda: made("folder") / "w.tex"),
     "CommitmentProblem.answer": on("problem", q=Q, own=Q),
     "CommitmentProblem.replies": on("problem", policies=PI1[None]),
     "CommitmentProblem.reply": on("problem", pi1=PI1),
@@ -425,6 +422,10 @@ REWARDS = {
     "AffineClass.contains": lambda: (iirl.AffineClass(R), dict(reward=R)),
     "AffineClass.nearest": lambda: (iirl.AffineClass(R), dict(reward=R)),
     "AffineClass.dimension": lambda: (iirl.AffineClass(R), {}),
+    # What all records with a table inherit.
+    "AffineClass.to_frame": lambda: (iirl.AffineClass(R), dict(backend="polars")),
+    "AffineClass.to_csv": lambda: (iirl.AffineClass(R), dict(path=made("folder") / "w.csv")),
+    "AffineClass.to_latex": lambda: (iirl.AffineClass(R), dict(path=made("folder") / "w.tex")),
     "AffineClass.by_row": lambda: (
         iirl.AffineClass(R),
         dict(answer={"affine class": R}, states=["s", "t"]),

@@ -43,7 +43,8 @@ def test_every_public_verb_that_two_sisters_have_is_in_the_table_and_every_reaso
         {v for v, held in inspect.getmembers(c, callable) if not v.startswith("_")}
         for c in CLASSES.values()
     ]
-    shared = {v for v in set().union(*verbs) if sum(v in own for own in verbs) > 1}
+    of_a_record = {verb for verb in dir(iirl.printing.Tabular) if not verb.startswith("_")}
+    shared = {v for v in set().union(*verbs) if sum(v in own for own in verbs) > 1} - of_a_record
     assert shared <= {verb for verb, _ in CELLS} | {"constraints"}
     assert set(CELLS.values()) - {"yes"} == set(REASONS)
 
