@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.checks import TEXT, checked, each, is_a
+from iirl_opt.checks import TEXT, checked, each, is_a, optional
 from iirl_opt.errors import FileProblem, InvalidArgument, InvalidGame
 from iirl_opt.follower.protocols import FOLLOWER, Follower
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
@@ -90,6 +90,7 @@ def make_question(game: TwoAgentMDP, family: str, **keys: Any) -> Question:
 
 @checked(
     game=is_a(TwoAgentMDP, MDP, Environment, error=InvalidGame),
+    question=optional(is_a(Question, Mapping, str)),
     observations=each(lambda _, seen: seen),
     trajectories=each(is_a(Trajectory)),
     rows=each(is_a(UserRow)),
