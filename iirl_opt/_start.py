@@ -3,7 +3,7 @@
 Python's own answer is a traceback, through whatever is being imported. In the process of the
 command, and in no other that imports the package, it is a line and the exit code instead, until
 `iirl_opt.cli.streams.Process` listens and again when it has done: nothing is half written then.
-This is imported before all else, so it imports only what Python itself has loaded.
+This is imported before all else, so until then it imports only what Python itself has loaded.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` without its enumerations
@@ -24,6 +24,10 @@ def hold() -> None:
         _signal.signal(_signal.SIGINT, leave)
     except ValueError:  # not in the main thread: then somebody else was first
         return
+    import atexit  # not before: Python has not loaded it yet
+
+    # All is said then, and as Python takes itself down it would let Ctrl-C end it by the signal.
+    atexit.register(_signal.signal, _signal.SIGINT, _signal.SIG_IGN)
 
 
 def leave(*_: object) -> None:

@@ -18,8 +18,10 @@ count = 0
 
 def profile(frame, event, _argument):
     global count
-    count += event == "call"
-    if event == "call" and not count % every:
+    # Before its first module is there, the command is Python's alone.
+    heard = count > 0 or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    count += event == "call" and heard
+    if event == "call" and heard and not count % every:
         report.flush()
         with tempfile.TemporaryFile() as said:
             if (copy := os.fork()) == 0:
