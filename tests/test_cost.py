@@ -3,7 +3,19 @@
 from pathlib import Path
 
 import pytest
-from cost import BUDGET, HOUSE, OUTSIDE, TESTS, TOTAL, loop, overspent, read_budget, room_of, spent
+from cost import (
+    BUDGET,
+    HOUSE,
+    OUTSIDE,
+    TESTS,
+    TOTAL,
+    loop,
+    overspent,
+    read_budget,
+    room_of,
+    spent,
+    too_dear,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +37,12 @@ def test_a_room_that_costs_too_much_or_has_no_budget_is_named() -> None:
         "cli costs 3.2 units; its budget is 3",
         "new costs 0.5 units; its budget is 0",
     ]
+
+
+def test_only_the_total_decides() -> None:
+    budget = {TOTAL: 5.0, "game": 2.0, "cli": 3.0}
+    assert not too_dear({TOTAL: 5.0, "game": 1.0, "cli": 4.0}, budget)
+    assert too_dear({TOTAL: 5.1, "game": 2.0, "cli": 3.0}, budget)
 
 
 def test_every_room_has_a_line_of_the_budget_and_no_other_has() -> None:
