@@ -24,7 +24,10 @@ COMMANDS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",
+    # At the beginning of a row the line break or the rule before it would take them for its own.
+    "[": "{[}",
+    "*": "{*}",
 }
 SYMBOLS = {
     "≤": r"\le",
@@ -39,6 +42,10 @@ SYMBOLS = {
     "∈": r"\in",
     "√": r"\surd",
     "Σ": r"\Sigma",
+    "Δ": r"\Delta",
+    "Γ": r"\Gamma",
+    "Φ": r"\Phi",
+    "Ω": r"\Omega",
     "α": r"\alpha",
     "β": r"\beta",
     "γ": r"\gamma",
@@ -46,10 +53,18 @@ SYMBOLS = {
     "ε": r"\varepsilon",
     "η": r"\eta",
     "θ": r"\theta",
+    "κ": r"\kappa",
     "λ": r"\lambda",
     "μ": r"\mu",
+    "ν": r"\nu",
+    "ξ": r"\xi",
     "π": r"\pi",
+    "ρ": r"\rho",
     "σ": r"\sigma",
+    "τ": r"\tau",
+    "φ": r"\varphi",
+    "ψ": r"\psi",
+    "ω": r"\omega",
     "²": "^2",
     "³": "^3",
     "⁻": "^-",
@@ -87,8 +102,7 @@ def _entry(value: Any) -> str:
         return _number(f"{value:.6g}")
     if isinstance(value, int | Fraction):
         return _number(shortly(value))
-    # A bracket at the beginning of a row would be taken for the option of the line break before it.
-    return f"{{}}{escaped(value)}" if value.lstrip().startswith(("[", "*")) else escaped(value)
+    return escaped(value)
 
 
 def _number(text: str) -> str:

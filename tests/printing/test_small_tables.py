@@ -2,6 +2,8 @@
 
 import csv
 import re
+import shutil
+import subprocess
 import sys
 from fractions import Fraction
 from io import StringIO
@@ -15,6 +17,7 @@ import iirl_opt as iirl
 from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.experiments import Cell, CellResult, tidy
 from iirl_opt.printing import FactTable, tabulate
+from iirl_opt.printing.latex import COMMANDS, SYMBOLS
 
 BACKENDS = ["pandas", "polars", "pyarrow"]
 HOSTILE = [
@@ -159,6 +162,9 @@ def test_files_hold_what_is_returned(tmp_path):
         assert (tmp_path / name).read_text("utf-8") == text == write()
 
 
+WORD = r"\\([A-Za-z]+)"
+
+
 def cells(line):
     """The cells of a line of a tabular: what stands between ampersands that are no signs."""
     return re.split(r"(?<!\\)&", line.removesuffix(r" \\"))
@@ -180,9 +186,27 @@ def test_latex_takes_no_text_for_a_command(texts):
         assert bare.count("{") == bare.count("}")
         assert bare.count("$") % 2 == 0
         assert not re.search(r"(?<!\\)[%#~]", bare)
-        known = "text(backslash|asciitilde|asciicircum|less|greater|bar|quotedbl)|dots|[a-z]+"
-        assert all(re.fullmatch(known, word) for word in re.findall(r"\\([A-Za-z]+)", bare))
+        known = set(re.findall(WORD, " ".join((*COMMANDS.values(), *SYMBOLS.values())))) | {"dots"}
+        assert set(re.findall(WORD, bare)) <= known
     assert r"\input" not in table.to_latex()
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+def test_latex_sets_every_sign_wherever_it_stands(tmp_path):
+    """A bracket or a star after a rule or a line break is theirs, unless it stands in braces."""
+    signs = [*COMMANDS, *SYMBOLS, *"…\"'`-", "[1ex]", "*", r"\input{x}", "--", "é ü ß", ""]
+    rows = [
+        {f"{sign}name": f"{sign}x{sign}", "number": 10.0 ** (i - 20)}
+        for i, sign in enumerate(signs)
+    ]
+    tables = [FactTable([row, row]) for row in rows] + [FactTable(rows)]
+    preamble = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    body = "\n\n".join(table.to_latex() for table in tables)
+    (tmp_path / "t.tex").write_text(f"{preamble}{body}\\end{{document}}\n", "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_numbers_are_set_as_numbers():
