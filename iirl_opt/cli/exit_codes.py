@@ -2,7 +2,8 @@
 
 0 answered, and every expectation of the file met; 1 an expectation, a proof or a statement failed;
 2 bad input (the message on standard error names file and key or line); 3 no answer (a solver's
-limit, an inconclusive or contradictory set of observations); 70 a fault of iirl-opt itself, with
+limit, an inconclusive or contradictory set of observations, rows that nothing meets, chains that
+have not mixed; unless the file expects just that); 70 a fault of iirl-opt itself, with
 its traceback on standard error. Stopped from outside, with what was done until then kept: 130 by
 Ctrl-C, 143 by SIGTERM (129 by SIGHUP), 141 by a reader that has gone.
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iirl_opt.cli.completion import complete_model
-from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, UNMET, all_or_unmet
+from iirl_opt.cli.exit_codes import ANSWERED, INTERRUPTED, NO_ANSWER, UNMET, all_or_unmet
 from iirl_opt.cli.failures import FAILURES, failure
 from iirl_opt.cli.json_document import head
 from iirl_opt.cli.options import (
@@ -28,7 +28,7 @@ from iirl_opt.cli.printing import Printer, lines_of_findings
 from iirl_opt.errors import FileProblem, Interrupted
 
 if TYPE_CHECKING:
-    from iirl_opt.library import Finding
+    from iirl_opt.library import Finding, ModelAnswer
 
 __all__ = ["check", "solve"]
 
@@ -54,24 +54,26 @@ def solve(
         if not isinstance(stop.found, library.ModelAnswer):
             raise
         answer, complete = stop.found, False
-    expected = problem.expect if complete and problem.as_stated and seed is None else []
-    findings = library.check(expected, answer.quantities, problem.path)
+    decided = complete and problem.as_stated and seed is None and answer.decides
+    findings = library.check(problem.expect if decided else [], answer.quantities, problem.path)
     document = {
         **head("solve", problem, seed=seed, complete=complete),
         "quantities": dict(answer.quantities),
         "evidence": dict(answer.evidence),
         "expectations": [asdict(finding) for finding in findings],
     }
+    unanswered = complete and bool(answer.unanswered) and not findings
     report = chain(
         [f"{problem.title}\n  {problem.source}\n"],
         problem.question.report(answer),
         lines_of_findings(findings),
+        [_no_answer(answer)] if unanswered else [],
     )
     printer.give(document, report)
     if not complete:
         typer.echo("iirl-opt: interrupted; this is the best that was found until then", err=True)
         return INTERRUPTED
-    return all_or_unmet(finding.met for finding in findings)
+    return NO_ANSWER if unanswered else all_or_unmet(finding.met for finding in findings)
 
 
 @asking
@@ -104,9 +106,12 @@ def check(
     with printer.kept(), printer.progress(len(problems), "checking") as advance:
         for file, problem in problems:
             with failed.instead(file):
-                quantities = library.answer(problem, seed=seed).quantities
+                answer = library.answer(problem, seed=seed)
+                if not answer.decides:
+                    failed.add(file, NO_ANSWER, _no_answer(answer))
+                    continue
                 expected = problem.expect if problem.as_stated else []
-                findings = library.check(expected, quantities, file)
+                findings = library.check(expected, answer.quantities, file)
                 report += [{"file": str(file), **asdict(finding)} for finding in findings]
                 advance("\n".join(_lines_of_file(file, findings)))
             checked += 1
@@ -143,11 +148,22 @@ class _Failed:
         try:
             yield
         except FAILURES as problem:
-            code, said = failure(problem)
-            self.code = max(self.code, code)
-            self.files.append({"file": str(file), "problem": said})
-            place = "" if str(file) in said else f"{file}: "
-            typer.echo(f"iirl-opt: {place}{said}", err=True)
+            self.add(file, *failure(problem))
+
+    def add(self, file: Path, code: int, said: str) -> None:
+        """Keep and say what is wrong with a file."""
+        self.code = max(self.code, code)
+        self.files.append({"file": str(file), "problem": said})
+        place = "" if str(file) in said else f"{file}: "
+        typer.echo(f"iirl-opt: {place}{said}", err=True)
+
+
+def _no_answer(answer: ModelAnswer) -> str:
+    """Return why there is no answer, where no expectation says that there is to be none."""
+    if not answer.decides:
+        return "no answer: the chains have not mixed, so no expectation is held against them"
+    name = answer.unanswered
+    return f"no answer: {name} is {answer.quantities[name]:g}, and no expectation says so"
 
 
 def _lines_of_file(file: Path, findings: Sequence[Finding]) -> Iterator[str]:

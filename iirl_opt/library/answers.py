@@ -39,6 +39,9 @@ class ModelAnswer(Tabular):
     quantities : by the names that ``[[expect]]`` tables use.
     evidence : what supports the answer (solver record, reward, policy), ready for JSON.
     found : the record behind it, such as a `Commitment` or a `VerificationReport`; else None.
+    unanswered : the quantity that says that what was asked for is not there, such as
+        ``"infeasible"``; else empty.
+    decides : whether expectations can be held against it: not so of chains that have not mixed.
 
     Examples
     --------
@@ -51,6 +54,8 @@ class ModelAnswer(Tabular):
     quantities: Mapping[str, float]
     evidence: Mapping[str, Any] = field(default_factory=dict)
     found: Any = None
+    unanswered: str = ""
+    decides: bool = True
 
     __repr__ = in_brief
 
@@ -182,7 +187,16 @@ def solver_record(solved: Solved) -> dict[str, Any]:
         "seconds": solved.seconds,
         "iterations": solved.iterations,
         "residual": None if residuals is None else residuals.largest(),
-        "farkas": None
-        if solved.farkas is None
-        else {name: np.asarray(ray).tolist() for name, ray in solved.farkas.items() if np.any(ray)},
+        "farkas": None if solved.farkas is None else _ray(solved),
+    }
+
+
+def _ray(solved: Solved) -> dict[str, Any]:
+    """Return the rows of a Farkas ray by name, those first that `Solved.contradicting` names."""
+    rays = solved.farkas or {}
+    first = [row.label for row in solved.contradicting if row.label in rays]
+    return {
+        name: np.asarray(rays[name]).tolist()
+        for name in dict.fromkeys([*first, *rays])
+        if np.any(rays[name])
     }

@@ -15,8 +15,10 @@ from __future__ import annotations
 import shlex
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from iirl_opt.brief import FEW
 from iirl_opt.errors import FileProblem, Infeasible
 from iirl_opt.library.answers import ModelAnswer, solver_record
 from iirl_opt.library.schema import Table
@@ -87,8 +89,15 @@ class Question(Table, tag_field="family", tag="question"):
             most = "" if residual is None else f", residuals ≤ {residual:.1e}"
             ran = f"{solved['solver']} {solved['version']}: {solved['status']}"
             yield f"  {'evidence':<24} {ran}{most}"
-            for name in solved["farkas"] or ():
-                yield f"  {'contradicts':<24} {name}"
+        against = self.against(answer)
+        for row in against[:FEW]:
+            yield f"  {'contradicts':<24} {row}"
+        if len(against) > FEW:
+            yield f"  {'':<24} and {len(against) - FEW} more"
+
+    def against(self, answer: ModelAnswer) -> list[str]:
+        """Return what contradicts each other where nothing is feasible, the most first."""
+        return list((answer.evidence.get("solved") or {}).get("farkas") or ())
 
 
 class ProgramQuestion(Question):
@@ -121,9 +130,9 @@ class ProgramQuestion(Question):
                 "solved": solver_record(nothing.solved),
                 **self.contradiction(problem, nothing),
             }
-            return ModelAnswer({"infeasible": 1.0}, evidence)
+            return ModelAnswer({"infeasible": 1.0}, evidence, unanswered="infeasible")
         facts = {"states": float(problem.game.n_states), "infeasible": 0.0}
-        return ModelAnswer({**facts, **found.quantities}, found.evidence, found.found)
+        return replace(found, quantities={**facts, **found.quantities})
 
 
 class RunQuestion(Question):
@@ -148,7 +157,9 @@ class RunQuestion(Question):
         run = self.learn(problem, seed=seed)
         for _ in run:
             pass
-        return ModelAnswer(run.quantities, run.evidence, run)
+        mixed = run.verdict
+        none = "" if mixed else "converged"
+        return ModelAnswer(run.quantities, run.evidence, run, unanswered=none, decides=mixed)
 
 
 def _refuse_to(problem: ModelProblem, key: str, what: str) -> NoReturn:

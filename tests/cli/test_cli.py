@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from commands import RUN, child, iirl, interrupt
 
+from iirl_opt import library
 from iirl_opt.checkpoint import Checkpoint
 from iirl_opt.cli.app import main
 from iirl_opt.experiments import Cell, CellResult, figure
@@ -177,6 +178,34 @@ def test_solve_prints_evidence_and_writes_it(tmp_path: Path) -> None:
     nothing = iirl("solve", "contradiction")
     assert nothing.code == 0
     assert "contradicts              right is worth more" in nothing.out
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("contradiction", "infeasible is 1"),
+        ("budget-too-small", "infeasible is 1"),
+        ("budget-correlated", "product is 0"),
+        ("ideal-5-mixed-ties", "inconclusive is 1"),
+        ("narrow-prior", "the chains have not mixed"),
+    ],
+)
+def test_no_answer_is_one_only_where_the_file_expects_it(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    text = library.find_model(name).read_text()
+    if name != "narrow-prior":
+        assert iirl("solve", name).code == 0
+        text = text.partition("[[expect]]")[0]
+    silent = tmp_path / "silent.toml"
+    silent.write_text(re.sub(r"proposals = \d+", "proposals = 40", text))
+    done = iirl("solve", silent)
+    assert done.code == 3
+    assert f"no answer: {why}" in done.out
+    if name == "narrow-prior":
+        done = iirl("check", silent)
+        assert done.code == 3
+        assert why in done.err
 
 
 def test_export_writes_to_standard_output_a_file_or_a_folder(tmp_path: Path) -> None:

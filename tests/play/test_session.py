@@ -1,7 +1,10 @@
 """Walks through open doors, what is drawn of them, and the file that keeps them."""
 
+import re
+
 import numpy as np
 import pytest
+from commands import iirl
 
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.library import answer, read_model
@@ -151,3 +154,9 @@ def test_a_session_of_contradictions_is_kept_and_answered(tmp_path):
     found = answer(read_model(path))
     assert found.quantities == {"infeasible": 1.0}
     assert {row["episode"] for row in found.evidence["rows"]} <= {1, 2, 3, 4, 5, 6}
+    done = iirl("solve", path)
+    assert done.code == 3
+    said = re.findall(r"contradicts +(.*)", done.out)
+    assert len(said) == 6
+    assert said[0].startswith("episode ")
+    assert "and " in done.out.partition(said[-1])[2]

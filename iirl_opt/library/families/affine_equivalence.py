@@ -67,7 +67,8 @@ class AffineQuestion(ProgramQuestion, tag="affine_equivalence"):
         if report.angle is not None:
             quantities["angle"] = report.angle
         evidence = {"report": str(report), "assumptions": list(report.assumptions)}
-        return ModelAnswer(quantities, evidence, report)
+        none = "inconclusive" if report.verdict is Verdict.INCONCLUSIVE else ""
+        return ModelAnswer(quantities, evidence, report, unanswered=none)
 
     def claimed_reward(self, problem: ModelProblem) -> Any:
         """Return the hypothesis, by default that of the environment; else the true reward."""

@@ -118,7 +118,8 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
                 stop.found = _committed(problem, stop.found)
             raise
         except NotAProduct as error:
-            return ModelAnswer({"product": 0.0}, {"correlated": str(error)})
+            evidence = {"correlated": str(error)}
+            return ModelAnswer({"product": 0.0}, evidence, unanswered="product")
         if any(row.whose == "both" for row in problem.rows):
             return replace(found, quantities={**found.quantities, "product": 1.0})
         return found
@@ -223,7 +224,8 @@ def _dominance(asked: CommitmentProblem) -> ModelAnswer:
         "best_actions": found.best_actions.tolist(),
         "best_values": found.best_values.tolist(),
     }
-    return ModelAnswer(quantities, evidence, found)
+    open_ = "" if quantities["dominating"] or quantities["ruled_out"] else "dominating"
+    return ModelAnswer(quantities, evidence, found, unanswered=open_)
 
 
 def _values(problem: ModelProblem, values: Array) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
+from iirl_opt.brief import FEW
 from iirl_opt.errors import FileProblem, Infeasible
 from iirl_opt.library.answers import ModelAnswer, by_name, solver_record
 from iirl_opt.library.problem import ModelProblem
@@ -122,14 +123,29 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
     def report(self, answer: ModelAnswer) -> Iterator[str]:
         """Yield the lines of the answer; that it is a constant is said by name."""
         yield from super().report(answer)
-        for row in answer.evidence.get("rows", ()):
-            choice = f"episode {row['episode']}, {row['state']}: {row['action']}"
-            yield f"  {'contradicts':<24} {choice} (multiplier {row['multiplier']:.6g})"
         if answer.evidence.get("constant"):
             from iirl_opt.rewards.constant import TELLS_NOTHING
 
             only = "only constants explain what was seen: " if self.ask == "dimension" else ""
             yield f"  {'uninformative':<24} {only}{TELLS_NOTHING}"
+
+    def against(self, answer: ModelAnswer) -> list[str]:
+        """Return what contradicts each other: choices that were seen, and rows of file and domain.
+
+        The strongest choices come first, and no other row is behind so many that it is not shown.
+        """
+        if not answer.evidence.get("rows"):
+            return super().against(answer)
+        from iirl_opt.rewards.observed_rows import LABELS
+
+        choices = [
+            f"episode {row['episode']}, {row['state']}: {row['action']} "
+            f"(multiplier {row['multiplier']:.6g})"
+            for row in answer.evidence["rows"]
+        ]
+        named = [x for x in super().against(answer) if x.partition("[")[0] not in LABELS]
+        first = max(FEW - len(named), FEW // 2)
+        return [*choices[:first], *named, *choices[first:]]
 
     def _reward(self, problem: ModelProblem, feasible: Any, domain: CutDomain, target: Any) -> Any:
         """Return the one reward that the file asks for."""
