@@ -19,7 +19,7 @@ from itertools import islice
 from numbers import Number
 from typing import Any
 
-__all__ = ["cut", "in_brief", "mixture", "shortly"]
+__all__ = ["cut", "facts", "in_brief", "mixture", "shortly", "told", "with_advice"]
 
 # A screen: characters a line, lines, entries of a list, bits of an integer, lists within lists.
 WIDTH, MOST_FIELDS, FEW, MOST_BITS, DEEPEST = 100, 17, 6, 128, 3
@@ -37,15 +37,24 @@ def in_brief(record: Any) -> str:
 
     **Cost** arithmetic: one pass over its arrays.
     """
+    return told(record, *(f"{field}={shortly(value)}" for field, value in facts(record)))
+
+
+def told(record: Any, *parts: str) -> str:
+    """Return a record's name and what is said of it: on one line, or else a line each."""
     name = type(record).__name__
-    said = [f"{field}={shortly(value)}" for field, value in _facts(record)]
-    line = f"{name}({', '.join(said)})"
+    line = f"{name}({', '.join(parts)})"
     if len(line) <= WIDTH:
         return line
-    rest = len(said) - MOST_FIELDS
+    rest = len(parts) - MOST_FIELDS
     more = [] if rest <= 0 else [f"    … {rest} more"]
-    kept = [f"    {cut(text, WIDTH - 5)}," for text in said[:MOST_FIELDS]]
+    kept = [f"    {cut(text, WIDTH - 5)}," for text in parts[:MOST_FIELDS]]
     return "\n".join([f"{name}(", *kept, *more, ")"])
+
+
+def with_advice(member: Enum) -> str:
+    """Return what a member of an `enum.Enum` is called, and the beginning of what it says."""
+    return cut(f"<{type(member).__name__}.{member.name}: {member.value!r}", WIDTH - 1) + ">"
 
 
 def shortly(value: Any, depth: int = 0) -> str:
@@ -84,7 +93,7 @@ def cut(text: str, room: int = 80) -> str:
     return line if len(line) <= room else f"{line[: room - 1]}…"
 
 
-def _facts(record: Any) -> Iterable[tuple[str, Any]]:
+def facts(record: Any) -> Iterable[tuple[str, Any]]:
     """Yield the fields of a record that are for its reader."""
     if is_dataclass(record):
         shown = [(f.name, f.default is None) for f in fields(record) if f.repr]

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.brief import in_brief
+from iirl_opt.brief import in_brief, shortly
 from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
 from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = [
     "Observation",
@@ -134,7 +135,7 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory(_Record):
+class Trajectory(Tabular, _Record):
     """The steps of one episode; make it with `record_trajectory` or `sample_trajectory`.
 
     Two that hold the same are equal.
@@ -165,6 +166,14 @@ class Trajectory(_Record):
     def __len__(self) -> int:
         """Return the number of steps, H + 1."""
         return self.states.size
+
+    def table(self) -> FactTable:
+        """Return a row a step: positions of the state and of both actions."""
+        names = ("state", "leader action", "follower action")
+        columns = [self.states, self.leader_actions, self.follower_actions]
+        steps = enumerate(zip(*(x.tolist() for x in columns), strict=True))
+        rows = [{"step": t, **dict(zip(names, step, strict=True))} for t, step in steps]
+        return FactTable(rows, f"Trajectory under a commitment {shortly(self.pi1)}")
 
 
 def WHOLE_RESPONSE(name: str, value: Any) -> Any:

@@ -15,6 +15,8 @@ import numpy as np
 
 from iirl_opt.brief import in_brief
 from iirl_opt.exact.numbers import as_reals
+from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Check", "Conditions", "magnitude", "positive"]
 
@@ -33,7 +35,7 @@ class Conditions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Tabular):
     """The outcome of a check: true when the claim is proved.
 
     Attributes
@@ -76,6 +78,19 @@ class Check:
 
     def __bool__(self) -> bool:
         return not self.reasons
+
+    def table(self) -> FactTable:
+        """Return a row a condition: how far it is from holding, or by how much it holds."""
+        allowed = self.tolerance
+        rows: list[dict[str, Any]] = [
+            {"condition": name, "misses by": x, "met": bool(x <= allowed)}
+            for name, x in self.residuals.items()
+        ]
+        rows += [
+            {"condition": name, "holds by": x, "met": bool(x > allowed)}
+            for name, x in self.margins.items()
+        ]
+        return FactTable(rows, f"{'proved' if self else 'NOT PROVED'}, tolerance {allowed:g}")
 
 
 def _in_short(number: Any) -> str:

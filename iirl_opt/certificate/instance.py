@@ -24,6 +24,7 @@ from iirl_opt.exact.numbers import as_fractions, common
 from iirl_opt.exact.rows import ExactRows
 from iirl_opt.game.kernel import fingerprint
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
+from iirl_opt.printing.records import with_html
 
 __all__ = ["Instance", "SparseRows", "clamped", "distributions", "is_distribution", "span"]
 
@@ -213,6 +214,8 @@ class Instance:
     fingerprint: str
 
     __repr__ = in_brief
+
+    _repr_html_ = with_html
 
     @classmethod
     @checked(game=GAME)

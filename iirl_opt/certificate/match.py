@@ -14,6 +14,7 @@ from iirl_opt.certificate.given import joint_weights, read_reward, stacked
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation
+from iirl_opt.printing.records import with_html
 
 if TYPE_CHECKING:
     from iirl_opt.certificate.record import Certificate
@@ -43,6 +44,8 @@ class Match:
     differences: tuple[str, ...]
 
     __repr__ = in_brief
+
+    _repr_html_ = with_html
 
     def __bool__(self) -> bool:
         return not self.differences

@@ -38,7 +38,7 @@ from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import ROUNDING
-from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.records import Tabular, with_html
 
 __all__ = [
     "Approximation",
@@ -91,6 +91,9 @@ class Evaluated(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
 
 @dataclass(frozen=True, eq=False)

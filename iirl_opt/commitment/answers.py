@@ -37,6 +37,7 @@ from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.follower.protocols import Follower, LocalFollower
+from iirl_opt.printing.records import with_html
 
 __all__ = ["Answers", "Assessment", "Ties", "play"]
 
@@ -76,6 +77,9 @@ class Assessment(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
 
 class _Known(NamedTuple):

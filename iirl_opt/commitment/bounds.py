@@ -15,6 +15,7 @@ from iirl_opt.checks import FLAG, checked
 from iirl_opt.commitment.problem import PROBLEM, Array, CommitmentProblem
 from iirl_opt.commitment.relaxation import Relaxation
 from iirl_opt.commitment.stacked import UNIT
+from iirl_opt.printing.records import with_html
 
 __all__ = ["ValueBounds", "value_bounds"]
 
@@ -43,6 +44,9 @@ class ValueBounds(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self, "state")
 
 
 @checked(problem=PROBLEM, stochastic=FLAG)

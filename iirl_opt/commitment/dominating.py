@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.brief import in_brief
+from iirl_opt.brief import in_brief, with_advice
 from iirl_opt.checks import POSITIVE, TIME_LIMIT, checked, optional, whole
 from iirl_opt.commitment.answers import Assessment
 from iirl_opt.commitment.branch_and_bound import BranchAndBound
@@ -61,6 +61,8 @@ class DominanceVerdict(Enum):
     >>> [verdict.name for verdict in DominanceVerdict]
     ['DOMINATING', 'RULED_OUT', 'UNDECIDED']
     """
+
+    __repr__ = with_advice
 
     DOMINATING = "this deterministic commitment is best from every state"
     RULED_OUT = "no deterministic commitment is best from all of these states"

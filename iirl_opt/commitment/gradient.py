@@ -35,6 +35,7 @@ from iirl_opt.follower.optimal import best_responses
 from iirl_opt.follower.proportional import ProportionalFollower
 from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
+from iirl_opt.printing.records import with_html
 
 __all__ = ["StartGradient", "climb", "start_gradient"]
 
@@ -75,6 +76,9 @@ class StartGradient(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
 
 @checked(problem=PROBLEM)

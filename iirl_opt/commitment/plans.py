@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.brief import mixture
+from iirl_opt.brief import mixture, with_advice
 from iirl_opt.certificate import certify
 from iirl_opt.checks import (
     FINITE,
@@ -49,6 +49,8 @@ class Guarantee(Enum):
     >>> [guarantee.name for guarantee in Guarantee]
     ['EXACT', 'BOUND', 'HEURISTIC']
     """
+
+    __repr__ = with_advice
 
     EXACT = "no commitment has a larger value: proved, up to 2⁻⁴⁰ of the scale of its rewards"
     BOUND = "the value is within a stated bound of the best"

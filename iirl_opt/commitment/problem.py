@@ -44,7 +44,7 @@ from iirl_opt.game.optimum import policy_iteration
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.game.values import evaluate
-from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.records import Tabular, with_html
 
 __all__ = ["Assessment", "CommitmentProblem", "Reply", "Ties"]
 
@@ -76,6 +76,9 @@ class Reply(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
 
 @dataclass(frozen=True, eq=False)

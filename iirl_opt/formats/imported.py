@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import shortly, told
 from iirl_opt.checks import TEXT, checked, refuse
 from iirl_opt.errors import InvalidArgument, InvalidGame, UnknownLabel
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.reward import check_reward
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["ImportedGame"]
 
@@ -128,8 +130,12 @@ class ImportedGame:
         return next(iter(self.rewards.values()))
 
     def __repr__(self) -> str:
-        parts = [repr(self.game)]
-        for what in ("rewards", "labels"):
-            names = ", ".join(getattr(self, what))
-            parts += [f"{what}: {names}"] if names else []
-        return f"{type(self).__name__}({'; '.join(parts)})"
+        named = {what: ", ".join(getattr(self, what)) for what in ("rewards", "labels")}
+        parts = [f"{what}: {names}" for what, names in named.items() if names]
+        return told(self, repr(self.game), *parts)
+
+    def _repr_html_(self) -> str:
+        rows = [{"reward": name, "numbers": shortly(r)} for name, r in self.rewards.items()]
+        rows += [{"label": name, "states": str(x.sum())} for name, x in self.labels.items()]
+        own = FactTable(rows, type(self).__name__)
+        return own._repr_html_() + self.game._repr_html_()

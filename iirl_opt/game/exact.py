@@ -25,6 +25,7 @@ from iirl_opt.game.mdp import GAME, MDP, MODEL, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import check_policy, rational_policy
 from iirl_opt.game.reward import check_reward
+from iirl_opt.printing.records import with_html
 
 __all__ = [
     "Exact",
@@ -64,6 +65,9 @@ class ExactOptimum(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self, "state")
 
     @property
     def optimal(self) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import told
 from iirl_opt.checks import FLAG, MAPPING, checked
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.grid_text import (
@@ -170,7 +171,7 @@ class GridGame:
 
     def __repr__(self) -> str:
         values = tuple(self.prizes.values())
-        return f"GridGame({self.rows}×{self.columns} cells, prizes {values}, {self.game})"
+        return told(self, f"{self.rows}×{self.columns} cells, prizes {values}", repr(self.game))
 
     def _repr_html_(self) -> str:
         return f"<pre>{safe(self.render())}</pre>{self.game._repr_html_()}"

@@ -33,7 +33,7 @@ from iirl_opt.game.problem import (
 )
 from iirl_opt.game.refinement import sharpened
 from iirl_opt.game.values import scale_of
-from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.records import Tabular, with_html
 
 __all__ = [
     "Gaps",
@@ -294,6 +294,9 @@ class Gaps(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self, "state")
 
 
 @checked(game=GAME)

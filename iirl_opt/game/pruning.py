@@ -16,6 +16,7 @@ from iirl_opt.game.classes import reachable
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.support import row_pointers, transitions
+from iirl_opt.printing.records import with_html
 
 __all__ = ["Pruned", "prune"]
 
@@ -47,6 +48,8 @@ class Pruned:
     n_states: int
 
     __repr__ = in_brief
+
+    _repr_html_ = with_html
 
     def restrict(self, array: ArrayLike) -> NDArray[Any]:
         """Return an array over the old states, shape (S, …), on those kept: (S', …)."""

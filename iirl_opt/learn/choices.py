@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, whole
 from iirl_opt.errors import OnlyConstantRewards
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.centre import analytic_centre
 from iirl_opt.rewards.constant import is_constant
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
@@ -67,6 +68,9 @@ class Chosen(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
 
 class RewardChoice(Protocol):

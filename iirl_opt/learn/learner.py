@@ -20,15 +20,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import facts
 from iirl_opt.checks import MAPPING, checked
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy
 from iirl_opt.observation import SEEN, Observation, Trajectory
+from iirl_opt.printing.table import FactTable
 
 __all__ = ["Learner"]
 
@@ -69,6 +72,11 @@ class Learner(ABC):
     game: TwoAgentMDP
     seed: int = 0
     fixed: bool = False
+
+    def _repr_html_(self) -> str:
+        own = dict(facts(self)) if is_dataclass(self) else {"game": self.game, "seed": self.seed}
+        own = {name: x for name, x in own.items() if name != "history"}
+        return FactTable([{**own, "episodes": self.episode}], type(self).__name__)._repr_html_()
 
     @property
     @abstractmethod

@@ -40,6 +40,7 @@ from iirl_opt.learn.same_answer import (
     deterministic_commitment,
     find_answer,
 )
+from iirl_opt.printing.records import with_html
 
 __all__ = ["Distinction", "indistinguishable"]
 
@@ -132,6 +133,8 @@ class Distinction:
             return f"Distinction(indistinguishable: {why})"
         found = "open" if self.commitment is None else "a commitment separates them"
         return f"Distinction({found})"
+
+    _repr_html_ = with_html
 
 
 @checked(game=GAME, rng=RNG, limit=whole(1))

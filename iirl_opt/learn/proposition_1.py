@@ -46,6 +46,7 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import check_reward
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.solver import HiGHS, LiveProgram
 from iirl_opt.solver.records import HIGHS
@@ -144,6 +145,8 @@ class ConvergenceCondition:
             f"ConvergenceCondition({found}, {len(self.commitments)} suboptimal of "
             f"{self.game.n_leader_actions**self.game.n_states}, margin {self.margin:.3g})"
         )
+
+    _repr_html_ = with_html
 
     @checked(tolerance=POSITIVE)
     def check(self, tolerance: float | None = None) -> Check:

@@ -91,6 +91,9 @@ class PrizeMaze:
     # # G # H # #
     """
 
+    def _repr_html_(self) -> str:
+        return self.grid._repr_html_()
+
     @cached_property
     def grid(self) -> GridGame:
         """The maze with its picture; the letters are prizes of nothing, of which none is true."""

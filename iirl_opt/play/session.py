@@ -21,6 +21,7 @@ from iirl_opt.game.grid_text import DIRECTIONS
 from iirl_opt.observation import Trajectory, record_trajectory
 from iirl_opt.play.doorkeeper import Doorkeeper
 from iirl_opt.play.maze import PrizeMaze
+from iirl_opt.printing.table import safe
 
 __all__ = ["Session", "walk_for"]
 
@@ -62,6 +63,12 @@ class Session:
     def __repr__(self) -> str:
         where = self.maze.game.states[self.cart]
         return f"Session(walk {self.round}, the cart in {where}, {self.learner!r})"
+
+    def _repr_html_(self) -> str:
+        doors = None if self.over else self.doors
+        return (
+            f"<pre>{safe(self.maze.grid.render(leader=doors))}</pre><pre>{safe(repr(self))}</pre>"
+        )
 
     @property
     def maze(self) -> PrizeMaze:

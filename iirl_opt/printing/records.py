@@ -7,12 +7,13 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from iirl_opt.brief import facts
 from iirl_opt.checks import TEXT, checked, each, shown
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.printing.frames import Backend
 from iirl_opt.printing.table import FactTable
 
-__all__ = ["Tabular", "tabulate"]
+__all__ = ["Tabular", "tabulate", "with_html"]
 
 
 class Tabular:
@@ -54,6 +55,20 @@ class Tabular:
     def to_latex(self, path: str | Path | None = None) -> str:
         """Return ``table`` as a ``tabular`` of LaTeX, written to a file if one is named."""
         return self.table().to_latex(path)
+
+
+def with_html(record: Any, by: str = "") -> str:
+    """Return a record's fields as a table in HTML, for ``_repr_html_ = with_html`` in its class.
+
+    Parameters
+    ----------
+    by : what a row of each of its arrays is of; then a row of the table is, too.
+    """
+    rows: list[Mapping[str, Any]] = [dict(facts(record))]
+    if by:
+        entries = zip(*rows[0].values(), strict=True)
+        rows = [{by: i, **dict(zip(rows[0], x, strict=True))} for i, x in enumerate(entries)]
+    return FactTable(rows, type(record).__name__)._repr_html_()
 
 
 @checked(caption=TEXT)

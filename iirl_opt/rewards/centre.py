@@ -32,6 +32,7 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from iirl_opt.checks import POSITIVE, RNG, array_of_floats, checked, is_a, whole
 from iirl_opt.errors import InvalidArgument
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.centring import (
     WHOLE_STEP,
     Slopes,
@@ -104,6 +105,8 @@ class Centre(MaybeConstant):
         kind = "a constant reward" if self.constant else "no constant reward"
         found = "converged" if self.converged else f"decrement {self.decrement:.1e}"
         return f"Centre({kind}, {int(self.active.sum())} rows active, {found})"
+
+    _repr_html_ = with_html
 
     @property
     def _reward_found(self) -> Array:

@@ -37,6 +37,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import told
 from iirl_opt.checks import (
     FLAG,
     NOT_NEGATIVE,
@@ -113,8 +114,9 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
 
     def __repr__(self) -> str:
         sizes = {"episode": len(self.episodes), "row": self.count_rows()}
-        counts = (f"{n} {what}{'' if n == 1 else 's'}" for what, n in sizes.items())
-        return f"FeasibleRewards({self.game!r}, {', '.join(counts)})"
+        counts = [f"{n} {what}{'' if n == 1 else 's'}" for what, n in sizes.items()]
+        n_states, n_a, n_b = self.game.shape
+        return told(self, *counts, f"of {n_states} states, {n_a}×{n_b} actions")
 
     def table(self) -> FactTable:
         """Return a row an episode: what was seen, and how many rows it added to the set."""

@@ -41,6 +41,7 @@ from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.observation import observe
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.ceiling import Ceiling, excess
 from iirl_opt.rewards.constant import MaybeConstant
@@ -140,6 +141,8 @@ class RegretBound(MaybeConstant):
     def __repr__(self) -> str:
         counts = f"{self.solved} programs, {self.screened} screened"
         return f"RegretBound({self.lower:.6g} ≤ worst regret ≤ {self.upper:.6g}, {counts})"
+
+    _repr_html_ = with_html
 
     @checked(tolerance=POSITIVE)
     def check(self, tolerance: float | None = None) -> Check:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from iirl_opt.brief import in_brief
+from iirl_opt.brief import in_brief, with_advice
 from iirl_opt.checks import (
     FLAG,
     MAPPING,
@@ -24,7 +24,7 @@ from iirl_opt.checks import (
     refuse,
 )
 from iirl_opt.errors import InvalidArgument
-from iirl_opt.printing.records import Tabular
+from iirl_opt.printing.records import Tabular, with_html
 from iirl_opt.printing.table import FactTable
 
 __all__ = [
@@ -51,6 +51,8 @@ class Status(Enum):
     >>> Status.LIMIT.advice
     'A time or iteration limit came first: raise it, or use `value` and `bound` as they are.'
     """
+
+    __repr__ = with_advice
 
     OPTIMAL = "An optimum within the tolerances: see the residuals."
     INFEASIBLE = (
@@ -313,6 +315,8 @@ class ConflictingRow:
     about: str = ""
 
     __repr__ = in_brief
+
+    _repr_html_ = with_html
 
     @property
     def name(self) -> str:

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import told
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.exact.numbers import UNREADABLE, Vector, as_fraction, as_reals
 from iirl_opt.exact.rows import ExactRows
@@ -137,8 +138,8 @@ class Environment(Tabular):
         return float(as_reals(max(min(gaps), Fraction(0)))) if gaps.size else 0.0
 
     def __repr__(self) -> str:
-        share = "" if self.epsilon is None else f", epsilon={self.epsilon:g}"
-        return f"Environment({self.kind}{share}, tan θ ≤ {self.tan_bound:.3g}, {self.mdp!r})"
+        share = [] if self.epsilon is None else [f"epsilon={self.epsilon:g}"]
+        return told(self, self.kind, *share, f"tan θ ≤ {self.tan_bound:.3g}", repr(self.mdp))
 
 
 def checked_discount(discount: Any, n_actions: int, n_states: int) -> Fraction:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import null_space
 
+from iirl_opt.brief import in_brief
 from iirl_opt.checks import checked, has, unmasked
 from iirl_opt.errors import Infeasible, InvalidReward, Unbounded
 from iirl_opt.game.mdp import TwoAgentMDP
@@ -68,6 +69,8 @@ class Identification(Tabular):
     width: float | None = None
     angle: float | None = None
     angle_at_least: float | None = None
+
+    __repr__ = in_brief
 
     @property
     def pinned(self) -> int:

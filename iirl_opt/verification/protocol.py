@@ -33,6 +33,7 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import random_deterministic_policy, random_policy
 from iirl_opt.game.reward import tie_tolerance
 from iirl_opt.observation import Observation
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.slack import ViolatedRow
 from iirl_opt.rewards.state_reward import StateReward
@@ -111,6 +112,8 @@ class VerificationProtocol:
     _probes: tuple[_Probe, ...] | None = field(default=None, repr=False)
 
     __repr__ = in_brief
+
+    _repr_html_ = with_html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hypothesis", StateReward.of(self.hypothesis, "hypothesis"))

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.brief import shortly
+from iirl_opt.brief import shortly, with_advice
 from iirl_opt.certificate import certify
 from iirl_opt.checks import POSITIVE, checked, is_a, unmasked
 from iirl_opt.errors import InvalidArgument, InvalidReward
@@ -66,6 +66,8 @@ class Verdict(Enum):
     >>> Verdict.REFUTED.advice
     'The hypothesis does not explain the response: see the violation.'
     """
+
+    __repr__ = with_advice
 
     CONFIRMED = (
         "The true reward is a positive affine image of the hypothesis, within the stated angle "

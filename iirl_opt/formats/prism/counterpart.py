@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iirl_opt.brief import told
 from iirl_opt.checks import FINITE, TEXT, checked, is_a
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.formats.choices import kernel_of_entries
@@ -36,6 +37,7 @@ from iirl_opt.formats.prism.properties import Asked, parse_property
 from iirl_opt.formats.prism.undiscounted import avoiding, discounted_bounds, limit_bounds, surely
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.support import reached_from, transitions
+from iirl_opt.printing.records import with_html
 
 __all__ = ["Counterpart", "counterpart"]
 
@@ -75,7 +77,9 @@ class Counterpart:
 
     def __repr__(self) -> str:
         exact = "as γ → 1 in" if self.is_limit else "in"
-        return f"Counterpart({self.text!r}, {exact} {self.game!r})"
+        return told(self, repr(self.text), f"{exact} {self.game!r}")
+
+    _repr_html_ = with_html
 
     @checked(value=FINITE)
     def answer(self, value: float) -> float:

@@ -122,8 +122,11 @@ def read_drn(
     ...     _ = path.write_text(text)
     ...     found = read_drn(path, "9/10")
     >>> found
-    ImportedGame(TwoAgentMDP(2 states, 1×2 actions, discount=0.9, 6 transitions, rational); \
-rewards: steps; labels: init, done)
+    ImportedGame(
+        TwoAgentMDP(2 states, 1×2 actions, discount=0.9, 6 transitions, rational),
+        rewards: steps,
+        labels: init, done,
+    )
     >>> found.available[0, 0]
     array([ True, False])
     """
