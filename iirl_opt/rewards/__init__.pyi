@@ -19,6 +19,10 @@ from .domains import (
     RewardDomain as RewardDomain,
     RewardSimplex as RewardSimplex,
 )
+from .elsewhere import (
+    RegretElsewhere as RegretElsewhere,
+    regret_elsewhere as regret_elsewhere,
+)
 from .explicit_rows import (
     DistinctRows as DistinctRows,
 )
@@ -67,6 +71,7 @@ __all__ = [
     "Lifted",
     "ObservedRow",
     "RegretBound",
+    "RegretElsewhere",
     "RewardBox",
     "RewardDomain",
     "RewardSimplex",
@@ -83,6 +88,7 @@ __all__ = [
     "epic_distance",
     "inclusion",
     "regret_bound",
+    "regret_elsewhere",
     "reward_distances",
     "starc_distance",
     "violation",

@@ -177,6 +177,16 @@ class Ceiling:
                 return
             which, steps = self.chosen[self.visits * self.bounds[self.chosen] > 0.0], FURTHER
 
+    def use(self, free: Array, tied: Array) -> None:
+        """Use multipliers of free rows, ≥ 0, and of tied ones, a line for each choice."""
+        rows = self.program.rows
+        proved = (self.gains + free @ rows.free - tied @ rows.tied).max(axis=1)
+        for i in np.flatnonzero(proved < self.bounds):
+            at = np.flatnonzero(free[i])
+            self.bounds[i], self.proof[i] = proved[i], len(self.lines)
+            self.lines.append(Line(at, free[i, at], tied[i]))
+        self._look()
+
     def worst(self, n: int) -> list[Array]:
         """Return the worst rewards of the n choices that add most to the bound."""
         order = np.argsort(-self.visits * self.bounds[self.chosen], kind="stable")

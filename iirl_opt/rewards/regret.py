@@ -39,6 +39,7 @@ from iirl_opt.certificate import Check
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, POSITIVE, RNG, checked, whole
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.kernel import Matrix
+from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.observation import observe
 from iirl_opt.printing.records import with_html
@@ -47,7 +48,7 @@ from iirl_opt.rewards.ceiling import Ceiling, excess
 from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret_descent import descended
-from iirl_opt.rewards.regret_rows import Polytope, Programs, known_rows, linear_values
+from iirl_opt.rewards.regret_rows import Polytope, Programs, known_rows, linear_values, same_rewards
 from iirl_opt.rewards.regret_witness import (
     GROWTH,
     WorstSoFar,
@@ -58,7 +59,7 @@ from iirl_opt.rewards.regret_witness import (
 from iirl_opt.solver import HiGHS
 from iirl_opt.solver.records import HIGHS
 
-__all__ = ["RegretBound", "certified", "regret_bound"]
+__all__ = ["RegretBound", "certified", "proved_bound", "regret_bound"]
 
 Array = NDArray[np.float64]
 
@@ -79,6 +80,7 @@ class RegretBound(MaybeConstant):
     Attributes
     ----------
     feasible : the rewards in question.
+    game : the game in which the commitment is made.
     pi1, pi2 : the commitment (S, A) and the response (S, B).
     seen : whether `pi2` is known to be the response; if not, it is a guess: the regret is that
         against a best response, which a guess can only overstate.
@@ -106,6 +108,7 @@ class RegretBound(MaybeConstant):
     """
 
     feasible: FeasibleRewards
+    game: TwoAgentMDP
     pi1: Array
     pi2: Array
     seen: bool
@@ -154,7 +157,7 @@ class RegretBound(MaybeConstant):
 
         **Cost** arithmetic: rows and advantages are made anew.
         """
-        game, joint = self.feasible.game, self.reward.ndim == 3
+        game, joint = self.game, self.reward.ndim == 3
         play = Play(game, self.pi1, self.pi2, joint)
         rows = known_rows(self.feasible, play)
         allowed = self.tolerance if tolerance is None else tolerance
@@ -182,6 +185,7 @@ class RegretBound(MaybeConstant):
 
 @checked(
     feasible=FEASIBLE,
+    game=GAME,
     joint=FLAG,
     delta=NOT_NEGATIVE,
     tolerance=POSITIVE,
@@ -197,6 +201,7 @@ def regret_bound(
     pi1: ArrayLike,
     response: ArrayLike | None = None,
     *,
+    game: TwoAgentMDP | None = None,
     joint: bool = False,
     delta: float | None = None,
     tighten: bool | None = None,
@@ -219,6 +224,9 @@ def regret_bound(
         response seen in the last episode with this commitment; of a commitment that was never
         played, the best response to a few feasible rewards: the bound is valid for any guess, since
         the response that will come is at least as good.
+    game : where the commitment is made: another game over the same rewards than the one in which
+        answers were seen, with labels and start of its own. There no response was seen, and one
+        that is given is a guess, too.
     joint : under joint rewards (S, A, B) in place of state rewards (S,).
     delta : stop as soon as the upper bound is at most this, or the lower bound above it.
     tighten : also look for linear functions that lower the bound: by one LP with some S²·A·B
@@ -238,6 +246,7 @@ def regret_bound(
     Raises
     ------
     InvalidPolicy, InvalidObservation, InvalidArgument
+        Also a game of other states, by name.
 
     **Source** performance difference lemma; see the module. **Cost** at most S·A·B LPs, in practice
     a fraction of them, and a few for the lower bound; on large games some hundred products of an
@@ -253,9 +262,10 @@ def regret_bound(
     >>> round(bound.lower, 6), round(bound.upper, 6)
     (0.5, 0.5)
     """
-    allowed = GROWTH / (1 - feasible.game.discount) if tolerance is None else tolerance
+    where = feasible.game if game is None else same_rewards(feasible, game, joint=joint)
+    allowed = GROWTH / (1 - where.discount) if tolerance is None else tolerance
     random = np.random.default_rng(rng)
-    play, seen, program = _prepare(feasible, pi1, response, joint, random, solver)
+    play, seen, program = _prepare(feasible, where, pi1, response, joint, random, solver)
     witness = WorstSoFar(play, seen, program)
     for _ in range(starts):
         if delta is not None and witness.regret > delta:
@@ -281,7 +291,7 @@ def regret_bound(
             witness.climb(reward)
     small = _products(play, program) <= SMALL
     if is_open() and tighten is None and not small and 0 < len(solved) < budget:
-        good = RATIO * witness.regret + SHARE / play.width / (1 - feasible.game.discount)
+        good = RATIO * witness.regret + SHARE / play.width / (1 - where.discount)
         target = good if delta is None else delta
         ceiling, more = descended(
             ceiling, target, steps=steps, limit=budget - len(solved), tolerance=allowed
@@ -294,10 +304,10 @@ def regret_bound(
             tighter.lower_to(enough, tolerance=allowed, limit=budget)
             solved |= set(tighter.rewards)
             ceiling = min(ceiling, tighter, key=lambda c: c.upper)
-    return _proved(feasible, ceiling, witness, solved=len(solved), tolerance=allowed)
+    return proved_bound(feasible, ceiling, witness, solved=len(solved), tolerance=allowed)
 
 
-def _proved(
+def proved_bound(
     feasible: FeasibleRewards,
     ceiling: Ceiling,
     witness: WorstSoFar,
@@ -309,6 +319,7 @@ def _proved(
     play, (free, tied, proof) = ceiling.play, ceiling.proofs()
     return RegretBound(
         feasible=feasible,
+        game=play.game,
         pi1=play.pi1,
         pi2=play.pi2,
         seen=witness.seen,
@@ -377,6 +388,7 @@ def certified(
 
 def _prepare(
     feasible: FeasibleRewards,
+    game: TwoAgentMDP,
     pi1: ArrayLike,
     response: ArrayLike | None,
     joint: bool,
@@ -384,13 +396,12 @@ def _prepare(
     solver: HiGHS | None,
 ) -> tuple[Play, bool, Programs]:
     """Return the play, whether its response is known, and the programs over the feasible set."""
-    game = feasible.game
-    policy = game.check_leader_policy(pi1)
-    if response is None:
+    policy, at_home = game.check_leader_policy(pi1), game is feasible.game
+    if response is None and at_home:
         known = [o for o in feasible.observations if np.array_equal(o.pi1, policy)]
         if known:
             response = known[-1].pi2
-    seen = response is not None
+    seen = response is not None and at_home
     if response is None:
         shape = game.shape if joint else game.shape[:1]
         program = Programs(Polytope(*feasible.explicit_rows(joint=joint)), solver)

@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from iirl_opt.errors import InvalidArgument
+from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.cut_search import CutSearch
 from iirl_opt.rewards.cuts import CutProgram
@@ -23,7 +25,15 @@ from iirl_opt.rewards.feasible import FeasibleRewards
 from iirl_opt.rewards.lifted_rows import ZERO
 from iirl_opt.solver import HiGHS, LiveProgram, Status
 
-__all__ = ["Maximum", "Polytope", "Programs", "known_rows", "linear_values"]
+__all__ = [
+    "Maximum",
+    "Polytope",
+    "Programs",
+    "known_rows",
+    "linear_values",
+    "onto_simplex",
+    "same_rewards",
+]
 
 Array = NDArray[np.float64]
 
@@ -58,6 +68,36 @@ class Polytope(NamedTuple):
         return np.flatnonzero(free > ROUNDING), np.flatnonzero(tied > ROUNDING)
 
 
+def same_rewards(
+    feasible: FeasibleRewards, game: TwoAgentMDP, *, joint: bool = False
+) -> TwoAgentMDP:
+    """Return a game over the rewards of a set: one with the same states, by name and in order.
+
+    Of joint rewards the actions are the same, too. The set's own game is returned as that.
+
+    Raises
+    ------
+    InvalidArgument
+        Names the first place where the two differ.
+    """
+    home = feasible.game
+    if game == home:
+        return home
+    pairs = [("states", home.states, game.states)]
+    if joint:
+        pairs.append(("leader actions", home.leader_actions, game.leader_actions))
+        pairs.append(("follower actions", home.follower_actions, game.follower_actions))
+    for what, known, given in pairs:
+        if len(known) != len(given):
+            allowed = f"the {len(known)} of the rewards"
+            raise InvalidArgument("game", f"has {len(given)} {what}", allowed, game)
+        for i, (one, other) in enumerate(zip(known, given, strict=True)):
+            if one != other:
+                said = f"has {other!r} at place {i} of its {what}"
+                raise InvalidArgument("game", said, f"{one!r}, as the rewards do", game)
+    return game
+
+
 def known_rows(feasible: FeasibleRewards, play: Play) -> Polytope:
     """Return the rows of the feasible set, and those of the play once more where it is known."""
     free, tied = map(_without_noise, feasible.explicit_rows(joint=play.joint))
@@ -76,7 +116,7 @@ def _without_noise(rows: Array) -> Array:
 
 
 def _was_observed(feasible: FeasibleRewards, play: Play) -> bool:
-    return any(
+    return play.game is feasible.game and any(
         np.array_equal(o.pi1, play.pi1) and np.array_equal(o.pi2, play.pi2)
         for o in feasible.observations
     )
@@ -127,7 +167,7 @@ class Programs:
         scaled = found.on_rows / self._cuts.blocks[0].size
         free[on_free], tied[on_tied] = scaled[: on_free.size], -scaled[on_free.size :]
         self.used = np.union1d(self.used, np.flatnonzero(free))
-        return Maximum(_onto_simplex(found.x[self._cuts.reward]), free, tied)
+        return Maximum(onto_simplex(found.x[self._cuts.reward]), free, tied)
 
     def _in_dual_form(self) -> CutProgram | None:
         """Return the program by cuts: to it, rows of rewards are rows of values ``V = r``."""
@@ -145,7 +185,7 @@ class Programs:
         self._live.change_objective(c / largest if largest else c)
         while True:
             solved = self._live.solve()
-            reward = _onto_simplex(solved.primal["x"])
+            reward = onto_simplex(solved.primal["x"])
             slack = self.rows.free @ reward
             slack[self._inside] = 0.0
             wrong = np.flatnonzero(slack < -VIOLATED)
@@ -199,10 +239,10 @@ def linear_values(play: Play, rows: Polytope, solver: HiGHS | None) -> tuple[Arr
     if solved.status is not Status.OPTIMAL:
         return None
     values = solved.duals["rows"][:n_flows].reshape(game.n_states, width)
-    return values, _onto_simplex(solved.primal["x"][-width:])
+    return values, onto_simplex(solved.primal["x"][-width:])
 
 
-def _onto_simplex(reward: Array) -> Array:
+def onto_simplex(reward: Array) -> Array:
     """Return a solver's reward without its rounding: nonnegative, with sum one."""
     clipped = np.maximum(reward, 0.0)
     return np.asarray(clipped / clipped.sum())
