@@ -60,6 +60,7 @@ def made(what):
         "observation": lambda: iirl.observe(GAME, PI1, made("response")),
         "trajectory": lambda: iirl.observation.record_trajectory(GAME, PI1, STEPS),
         "centre": lambda: iirl.rewards.analytic_centre(ROWS),
+        "play": lambda: iirl.game.finite_horizon(GAME, 2, discount=1),
         "grid": lambda: iirl.grid_game("S.\n.1", discount="1/2", prizes={"1": 1}),
         "learner": lambda: iirl.InteractiveIRL(GAME),
         "active": lambda: iirl.ActiveIRL(GAME),
@@ -254,6 +255,11 @@ GAMES = {
     "prune": lambda: dict(game=GAME),
     "Pruned.extend": on("pruned", array=R, fill=0.0),
     "Pruned.restrict": on("pruned", array=R),
+    "finite_horizon": lambda: dict(game=GAME, steps=2, discount=1, expanded_discount="2/3"),
+    "FiniteHorizon.expand_policy": on("play", policy=PI1),
+    "FiniteHorizon.expand_reward": on("play", reward=R),
+    "FiniteHorizon.fold": on("play", array=np.zeros((5, 2))),
+    "FiniteHorizon.fold_values": on("play", values=np.zeros(5)),
     "random_deterministic_policy": lambda: dict(n_states=2, n_actions=2, rng=rng()),
     "random_game": lambda: dict(n_states=3, n_leader_actions=2, n_follower_actions=2, rng=0),
     "random_policy": lambda: dict(n_states=2, n_actions=2, rng=rng()),
@@ -266,6 +272,7 @@ GAMES = {
 }
 
 SEEN = {
+    "check_steps": lambda: dict(play=made("play"), follower=iirl.EpsilonGreedyFollower(0.1)),
     # An optimal follower responds and answers by what it shares with an ε-greedy one.
     **{
         f"{name}.respond": respond(FOLLOWERS[name])
@@ -683,7 +690,7 @@ TESTING = {
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.
 NOT_WALKED = {
-    r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|Identification|Information|"
+    r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|FiniteHorizon|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|RegretElsewhere|Reply|Search|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"

@@ -10,6 +10,7 @@ from iirl_opt.claims.statements import (
     condition_b,
     convexity,
     corollary_2,
+    finite_horizon,
     half_spaces,
     influence,
     lemma_1,
@@ -25,7 +26,7 @@ from iirl_opt.claims.statements import (
 
 __all__ = ["PAPER"]
 
-# In the order of the paper.
+# In the order of the paper; then what goes beyond it.
 STATEMENTS = (
     theorem_1,
     lemma_1,
@@ -44,6 +45,7 @@ STATEMENTS = (
     likelihood,
     beta_scaling,
     algorithm_4,
+    finite_horizon,
 )
 
 PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)

@@ -16,6 +16,9 @@ from .protocols import (
     Follower as Follower,
     LocalFollower as LocalFollower,
 )
+from .steps import (
+    check_steps as check_steps,
+)
 
 __all__ = [
     "Affine",
@@ -28,4 +31,5 @@ __all__ = [
     "Power",
     "ProportionalFollower",
     "best_responses",
+    "check_steps",
 ]

@@ -22,6 +22,10 @@ from .grid import (
     GridGame as GridGame,
     grid_game as grid_game,
 )
+from .horizon import (
+    FiniteHorizon as FiniteHorizon,
+    finite_horizon as finite_horizon,
+)
 from .mazes import (
     introductory_game as introductory_game,
     introductory_mazes as introductory_mazes,
@@ -69,6 +73,7 @@ __all__ = [
     "MDP",
     "CommunicatingClass",
     "ExactOptimum",
+    "FiniteHorizon",
     "Gaps",
     "GridGame",
     "Optimum",
@@ -84,6 +89,7 @@ __all__ = [
     "exact_gaps",
     "exact_optimum",
     "exact_values",
+    "finite_horizon",
     "follower_gaps",
     "from_networkx",
     "grid_game",

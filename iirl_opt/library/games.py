@@ -22,6 +22,7 @@ from iirl_opt.formats.kinds import read_file
 from iirl_opt.game.entries import RowBlocks
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import GridGame, grid_game
+from iirl_opt.game.horizon import FiniteHorizon
 from iirl_opt.game.labels import Labels
 from iirl_opt.game.mazes import introductory_game, maze_maker
 from iirl_opt.game.mdp import MDP, TwoAgentMDP
@@ -88,6 +89,7 @@ class GameOfFile:
     grid: GridGame | None = None
     imported: ImportedGame | None = None
     environment: Environment | None = None
+    horizon: FiniteHorizon | None = None
 
 
 def read_imported(path: Path, asked: Reading) -> GameOfFile:

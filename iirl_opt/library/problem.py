@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 
 from iirl_opt.brief import in_brief
 from iirl_opt.errors import FileProblem
+from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.follower.protocols import Follower
 from iirl_opt.formats.dpomdp.problem import DecPOMDP
 from iirl_opt.formats.imported import ImportedGame
 from iirl_opt.game.grid import GridGame
+from iirl_opt.game.horizon import FiniteHorizon
 from iirl_opt.game.mdp import TwoAgentMDP
-from iirl_opt.library.entries import by_state, find_label
+from iirl_opt.library.entries import find_label
 from iirl_opt.library.question import Question
 from iirl_opt.library.rows import UserRow
 from iirl_opt.library.schema import ExpectTable, FollowerTable, Number, PriorTable
+from iirl_opt.library.steps import vector_over
 from iirl_opt.observation import Observation, Trajectory
 from iirl_opt.printing.records import Tabular
 from iirl_opt.verification.environment import Environment
@@ -60,6 +63,8 @@ class ModelProblem(Tabular):
     follower_reward : what the follower maximises where it is not the true reward, or None.
     partner : the follower as the file has it, for what a leader knows of it; None if optimal.
     prior : what the file says is believed before the first episode, or None.
+    horizon : the play with its end, of which `game` is the expansion; values are reported as what
+        is still to come of it.
     as_stated : whether discount and seed of the game are the file's own.
     stated : by attribute, what a table was read as, and the table: what is still that very object
         is written as it was stated, whatever else was replaced.
@@ -92,6 +97,7 @@ class ModelProblem(Tabular):
     follower_reward: Array | None = None
     partner: FollowerTable | None = None
     prior: PriorTable | None = None
+    horizon: FiniteHorizon | None = None
     as_stated: bool = True
     stated: Mapping[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)
 
@@ -115,7 +121,9 @@ class ModelProblem(Tabular):
 
     def reported(self, values: Array) -> Array:
         """Return values (S,) in the convention of the file behind the game."""
-        file = self.imported
+        file, play = self.imported, self.horizon
+        if play is not None and play.game is self.game:
+            return np.append(play.fold_values(values).ravel(), values[-1])
         return file.file_values(values) if isinstance(file, DecPOMDP) else values
 
     def need_truth(self) -> Array:
@@ -130,10 +138,12 @@ class ModelProblem(Tabular):
 
     def vector(self, entries: Mapping[str, Number], key: str) -> Array:
         """Return ``{state: number}`` as an array (S,) of floats, zero elsewhere."""
-        return by_state(self.path, self.game, entries, key, Fraction(0))
+        return vector_over(self.path, self.game, self.horizon, entries, key)
 
     def exact_vector(self, entries: Mapping[str, Number], key: str) -> NDArray[Any]:
         """Return ``{state: number}`` as an array (S,) of the numbers as written, zero elsewhere."""
+        if self.horizon is not None:
+            return as_fractions(self.vector(entries, key))
         array = np.full(self.game.n_states, Fraction(0), dtype=object)
         for name, value in entries.items():
             array[find_label(self.path, self.game.states, name, f"{key}.{name}")] = value

@@ -14,17 +14,24 @@ from iirl_opt.formats.kinds import kind_of
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.model import check_discount
 from iirl_opt.library.document import Document, document_schema, read_document
-from iirl_opt.library.entries import read_policy, read_reward
+from iirl_opt.library.entries import read_policy
 from iirl_opt.library.families import catalogue
 from iirl_opt.library.followers import read_follower, unknown_number
-from iirl_opt.library.games import Reading, read_game, read_imported
+from iirl_opt.library.games import Reading, read_imported
 from iirl_opt.library.misplaced import MODEL, refuse_misplaced
 from iirl_opt.library.observations import read_observation, read_trajectory
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import Question
-from iirl_opt.library.rows import read_row
 from iirl_opt.library.schema import FollowerTable, GameTable, RandomGameTable
 from iirl_opt.library.shipped import find_model
+from iirl_opt.library.steps import (
+    check_follower,
+    each_step,
+    read_expanded,
+    reward_over,
+    row_over,
+    seen_each_step,
+)
 
 __all__ = ["model_schema", "read_model", "refuse_foreign_tables"]
 
@@ -139,48 +146,49 @@ def _from_document(
     """Return what the tables of a file mean."""
     if game_seed is not None and isinstance(document.game.generator, RandomGameTable):
         document.game.generator.seed = game_seed
-    made = read_game(path, document.game, asked)
-    game, truth = made.game, made.reward
+    made = read_expanded(path, document.game, asked)
+    game, steps = made.game, made.horizon
     _restate(document.game, asked, game)
-    if document.reward is not None:
-        if asked.reward is not None or document.game.reward is not None:
-            raise FileProblem(path, "has no meaning beside [reward]", key="game.reward")
-        truth = read_reward(path, document.reward, game, "reward")
+    chosen = asked.reward is not None or document.game.reward is not None
+    if document.reward is not None and chosen:
+        raise FileProblem(path, "has no meaning beside [reward]", key="game.reward")
+    exact = reward_over(path, made, document.reward, "reward")
     theirs = document.follower_reward
-    follower = read_follower(path, document.follower)
+    other = None if theirs is None else reward_over(path, made, theirs, "follower_reward")
+    follower = check_follower(path, made, read_follower(path, document.follower))
     question = document.question
     key = question.policy_key
     choices = None if key is None else getattr(question, key)
+    policy = None if choices is None else each_step(steps, choices)
     problem = ModelProblem(
         path=path,
         title=document.title,
         source=document.source,
         game=game,
-        truth=truth,
+        truth=None if exact is None else exact.astype(float),
         follower=follower,
         question=question,
         grid=made.grid,
-        policy=None if choices is None else read_policy(path, game, choices, f"question.{key}"),
+        policy=None if policy is None else read_policy(path, game, policy, f"question.{key}"),
         observations=tuple(
-            read_observation(path, game, table, f"observation[{i}]", follower, truth)
-            for i, table in enumerate(document.observation)
+            read_observation(path, game, table, f"observation[{i}]", follower, exact)
+            for i, table in enumerate(seen_each_step(steps, each) for each in document.observation)
         ),
         trajectories=tuple(
             read_trajectory(path, game, table, f"trajectory[{i}]")
-            for i, table in enumerate(document.trajectory)
+            for i, table in enumerate(seen_each_step(steps, each) for each in document.trajectory)
         ),
         rows=tuple(
-            read_row(path, game, table, f"constraint[{i}]")
+            row_over(path, game, steps, table, f"constraint[{i}]")
             for i, table in enumerate(document.constraint)
         ),
         expect=tuple(document.expect),
         imported=made.imported if document.reward is None else None,
         environment=made.environment,
-        follower_reward=None
-        if theirs is None
-        else read_reward(path, theirs, game, "follower_reward"),
+        follower_reward=None if other is None else other.astype(float),
         partner=document.follower,
         prior=document.prior,
+        horizon=steps,
         as_stated=asked.as_stated and game_seed is None,
     )
     tables = {

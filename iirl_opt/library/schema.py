@@ -145,6 +145,7 @@ class GameTable(Table):
     """The game, from exactly one of its sources: see `SOURCES`."""
 
     discount: Number | None = None
+    horizon: int | None = None
     floats: bool = False
     states: list[Label] | None = None
     leader_actions: list[Label] | None = None

@@ -157,6 +157,8 @@ def _game_of(problem: ModelProblem, path: Path) -> tuple[GameTable, _Beside | No
     """Return the table of the game, the file to write beside it, and whether all is as stated."""
     known, table = _stated(problem, "game")
     own, _ = problem.stated.get("truth", (None, None))
+    if problem.horizon is not None:  # rewards that are replaced are of the expanded game
+        known = all(_stated(problem, name)[0] for name in ("game", "truth", "follower_reward"))
     if known and (problem.truth is not None or own is None):
         if table.file is None:
             return table, None, True

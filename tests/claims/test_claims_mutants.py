@@ -23,6 +23,7 @@ from iirl_opt.claims.statements import (
     condition_b,
     convexity,
     corollary_2,
+    finite_horizon,
     half_spaces,
     influence,
     lemma_1,
@@ -211,6 +212,8 @@ MUTANTS = {
     "beta-scaling-repaired": (None, partial(beta_scaling.repaired_scaling, factor=LESS)),
     "beta-identifiable-repaired": (lambda: beta_scaling.controlled(free=False), None),
     "algorithm-4-repaired": (None, algorithm_4.printed_acceptance),
+    "finite-horizon-values": (None, partial(finite_horizon.same_values, in_unit=False)),
+    "finite-horizon-steps": (None, partial(finite_horizon.steps_invisible, by_state=True)),
 }
 
 # Where a constant is attained, 5 % to the other side is refuted as well.

@@ -27,6 +27,7 @@ NEAREST = {
     "algorithm-2-converges",
     "likelihood-exponential",
     "beta-scaling",
+    "finite-horizon-soft",
 }
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")

@@ -21,6 +21,7 @@ from iirl_opt.library.entries import find_label
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import ProgramQuestion
 from iirl_opt.library.schema import PolicyTable
+from iirl_opt.library.steps import each_step
 
 if TYPE_CHECKING:
     from iirl_opt.commitment import Commitment, CommitmentMethod, CommitmentProblem
@@ -62,7 +63,7 @@ class CommitmentQuestion(ProgramQuestion, tag="commitment"):
             return None
         path, game = problem.path, problem.game
         mask = np.ones(game.shape[:2], dtype=bool)
-        for state, actions in self.forbidden.items():
+        for state, actions in each_step(problem.horizon, self.forbidden, whole=False).items():
             key = f"question.forbidden.{state}"
             rows = slice(None) if state == "*" else find_label(path, game.states, state, key)
             for action in actions:
