@@ -255,7 +255,7 @@ GAMES = {
     "prune": lambda: dict(game=GAME),
     "Pruned.extend": on("pruned", array=R, fill=0.0),
     "Pruned.restrict": on("pruned", array=R),
-    "finite_horizon": lambda: dict(game=GAME, steps=2, discount=1, expanded_discount="2/3"),
+    "finite_horizon": lambda: dict(game=GAME, steps=2, discount="1/2", expanded_discount="1/2"),
     "FiniteHorizon.expand_policy": on("play", policy=PI1),
     "FiniteHorizon.expand_reward": on("play", reward=R),
     "FiniteHorizon.fold": on("play", array=np.zeros((5, 2))),

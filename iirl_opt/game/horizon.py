@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import checked, refuse, unmasked, whole
+from iirl_opt.checks import array_of_floats, checked, kept, unmasked, whole
 from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
 from iirl_opt.exact.numbers import UNREADABLE, as_fraction, as_fractions
 from iirl_opt.exact.rows import ExactRows
@@ -54,6 +54,8 @@ MOST_TRANSITIONS = 2**25
 
 # How far apart factors may be. Programs in floats were right up to 5e8, and wrong at 6e17.
 MOST_APART = 10**6
+
+NUMBERS = kept(array_of_floats())
 
 # The label of the end, with the step at which it is entered.
 END = "end"
@@ -217,7 +219,7 @@ class FiniteHorizon:
             check_policy(whole_play, whole_play.shape, states=self.game.states)
         return whole_play
 
-    @checked(array=unmasked())
+    @checked(array=NUMBERS)
     def fold(self, array: ArrayLike) -> NDArray[Any]:
         """Return an array over the expanded states, (N, …), by step and state: (H, S, …).
 
@@ -237,16 +239,9 @@ class FiniteHorizon:
         array([[0, 1],
                [2, 3]])
         """
-        try:
-            given = np.asarray(array)
-        except ValueError:
-            raise refuse("array", array, f"an array ({self.game.n_states}, …)") from None
-        if given.shape[:1] != (self.game.n_states,):
-            allowed = f"({self.game.n_states}, …)"
-            raise InvalidArgument("array", f"has shape {given.shape}", allowed, given.shape)
-        return given[:-1].reshape(self.steps, self.base.n_states, *given.shape[1:])
+        return self._fold("array", array)
 
-    @checked(values=unmasked())
+    @checked(values=NUMBERS)
     def fold_values(self, values: ArrayLike) -> NDArray[Any]:
         """Return values or rewards on the expanded game, (N, …), in the unit of H steps: (H, S, …).
 
@@ -269,12 +264,16 @@ class FiniteHorizon:
                [1., 2.],
                [0., 1.]])
         """
-        found = self.fold(values)
-        if found.dtype.kind not in "biufO":
-            raise InvalidArgument("values", f"have type {found.dtype}", "numbers", found.dtype)
-        if found.dtype == object:
-            return np.asarray(found / self._broadcast(self.exact_factors, found.ndim))
-        return np.asarray(found / self._broadcast(self.factors, found.ndim))
+        found = self._fold("values", values)
+        factors = self.exact_factors if found.dtype == object else self.factors
+        return np.asarray(found / self._broadcast(factors, found.ndim))
+
+    def _fold(self, name: str, array: ArrayLike) -> NDArray[Any]:
+        given = np.asarray(array)
+        if given.shape[:1] != (self.game.n_states,):
+            allowed = f"({self.game.n_states}, …)"
+            raise InvalidArgument(name, f"has shape {given.shape}", allowed, given.shape)
+        return given[:-1].reshape(self.steps, self.base.n_states, *given.shape[1:])
 
     def _by_step(self, reward: ArrayLike) -> NDArray[Any]:
         """Return a reward that was checked, one a step: (H, S) or (H, S, A, B)."""
@@ -331,8 +330,8 @@ def finite_horizon(
     >>> finite_horizon(game, 60, discount=1, expanded_discount="1/2")
     Traceback (most recent call last):
     ...
-    iirl_opt.errors.InvalidArgument: expanded_discount is 1/2, whose factors span 5.8e+17 over 60 \
-steps; allowed factors within 1e+06 of each other, as those of 60/61 are
+    iirl_opt.errors.InvalidArgument: expanded_discount is 1/2, whose factors at a discount of 1 span \
+5.8e+17 over 60 steps; allowed factors within 1e+06 of each other, as those of 60/61 are
     """
     size = game.n_transitions * (steps - 1) + (game.n_states + 1) * game.n_choices
     if size > MOST_TRANSITIONS:
@@ -341,7 +340,7 @@ steps; allowed factors within 1e+06 of each other, as those of 60/61 are
         raise InvalidArgument("steps", problem, f"1 ≤ steps ≤ {most} for this game", steps)
     criterion = game.exact_discount if discount is None else _criterion(discount)
     if expanded_discount is not None:
-        gamma = check_discount(expanded_discount)
+        gamma = check_discount(expanded_discount, "expanded_discount")
     else:
         gamma = criterion if criterion < 1 else Fraction(steps, steps + 1)
     _check_factors(criterion, gamma, steps)
@@ -362,10 +361,10 @@ steps; allowed factors within 1e+06 of each other, as those of 60/61 are
 def _criterion(discount: Any) -> Fraction:
     """Return what a next step's reward is worth: a discount, or 1."""
     try:
-        number = as_fraction(discount)
+        plain = not isinstance(discount, bool) and as_fraction(discount) == 1
     except UNREADABLE:
-        number = None
-    return Fraction(1) if number == 1 else check_discount(discount)
+        plain = False
+    return Fraction(1) if plain else check_discount(discount)
 
 
 def _check_factors(criterion: Fraction, gamma: Fraction, steps: int) -> None:
@@ -377,7 +376,8 @@ def _check_factors(criterion: Fraction, gamma: Fraction, steps: int) -> None:
         ratio = float(criterion / gamma)
         apart = math.exp(min((steps - 1) * abs(math.log(ratio)), 700.0))
     if apart > MOST_APART:
-        problem = f"is {gamma}, whose factors span {apart:.2g} over {steps} steps"
+        at = f"at a discount of {criterion}"
+        problem = f"is {gamma}, whose factors {at} span {apart:.2g} over {steps} steps"
         best = Fraction(steps, steps + 1) if criterion == 1 else criterion
         allowed = f"factors within {MOST_APART:.0e} of each other, as those of {best} are"
         raise InvalidArgument("expanded_discount", problem, allowed, gamma)

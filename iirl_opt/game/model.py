@@ -327,7 +327,7 @@ def _read_start(
     return {"start": floats, "exact_start": exact}
 
 
-def check_discount(discount: Any) -> Fraction:
+def check_discount(discount: Any, name: str = "discount") -> Fraction:
     """Return a discount as the fraction that it is.
 
     Raises
@@ -339,12 +339,12 @@ def check_discount(discount: Any) -> Fraction:
         number = as_fraction(discount)
     except UNREADABLE:
         allowed = "a number with 0 ≤ γ < 1"
-        raise InvalidGame("discount", f"is {discount!r}", allowed, discount) from None
+        raise InvalidGame(name, f"is {discount!r}", allowed, discount) from None
     if number == 1:
         allowed = "0 ≤ γ < 1 (undiscounted values need not exist)"
-        raise InvalidGame("discount", "is 1", allowed, discount)
+        raise InvalidGame(name, "is 1", allowed, discount)
     if not 0 <= number < 1:
-        raise InvalidGame("discount", f"is {discount}", "0 ≤ γ < 1", discount)
+        raise InvalidGame(name, f"is {discount}", "0 ≤ γ < 1", discount)
     if float(number) == 1:
-        raise InvalidGame("discount", "is 1 as a float", "0 ≤ γ < 1, as a float too", discount)
+        raise InvalidGame(name, "is 1 as a float", "0 ≤ γ < 1, as a float too", discount)
     return number

@@ -150,7 +150,7 @@ def row_over(
     if horizon is None or not _of_every_step(horizon, names):
         return read_row(path, game, table, key)
     row = read_row(path, horizon.base, table, key)
-    return replace(row, coefficients=_floats(horizon.expand_reward(row.coefficients)))
+    return replace(row, coefficients=horizon.expand_reward(row.coefficients).astype(float))
 
 
 def vector_over(
@@ -164,14 +164,10 @@ def vector_over(
     if horizon is None or not _of_every_step(horizon, entries):
         return by_state(path, game, entries, key, Fraction(0))
     every = by_state(path, horizon.base, entries, key, Fraction(0))
-    return _floats(horizon.expand_reward(every))
+    return horizon.expand_reward(every).astype(float)
 
 
 def _of_every_step(horizon: FiniteHorizon, names: Iterable[str]) -> bool:
     """Return whether no name is that of a state at one step."""
     steps = {str(label) for label in horizon.game.states}
     return not steps.intersection(names)
-
-
-def _floats(numbers: NDArray[Any]) -> Array:
-    return np.asarray(numbers, dtype=float)

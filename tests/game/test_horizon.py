@@ -240,12 +240,12 @@ def test_factors_of_plain_sums_stay_below_e(steps):
         ({"steps": 10**12}, InvalidArgument, r"makes \d+ transitions; allowed 1 ≤ steps ≤"),
         ({"discount": 2}, InvalidGame, "discount is 2; allowed 0 ≤ γ < 1"),
         ({"discount": float("nan")}, InvalidGame, "discount is nan"),
-        ({"discount": None, "expanded_discount": 1}, InvalidGame, "discount is 1"),
-        ({"expanded_discount": 0}, InvalidArgument, "expanded_discount is 0, whose factors"),
+        ({"discount": None, "expanded_discount": 1}, InvalidGame, "expanded_discount is 1"),
+        ({"expanded_discount": 0}, InvalidArgument, "expanded_discount is 0, whose factors at"),
         (
             {"steps": 60, "discount": 1, "expanded_discount": "1/2"},
             InvalidArgument,
-            r"factors span 5.8e\+17 over 60 steps; allowed .* as those of 60/61 are",
+            r"factors at a discount of 1 span 5.8e\+17 over 60 steps; allowed .* as those of 60/61 are",
         ),
     ],
 )
@@ -267,10 +267,10 @@ def test_what_does_not_fit_is_refused_by_name(play):
         play.expand_policy(np.ones((4, 3)))
     with pytest.raises(InvalidPolicy, match=r"s=\(1, 0\)"):
         play.expand_policy([[1, 0], [1, 1], [1, 0], [1, 0]])
-    for array in (np.zeros(12), [[1], [1, 2]], "x"):
+    for array in (np.zeros(12), [[1], [1, 2]], "x", np.full(13, np.nan)):
         with pytest.raises(InvalidArgument, match="array"):
             play.fold(array)
-    with pytest.raises(InvalidArgument, match="values have type"):
+    with pytest.raises(InvalidArgument, match="values is no array of numbers"):
         play.fold_values(["a"] * 13)
 
 
