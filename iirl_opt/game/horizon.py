@@ -330,8 +330,8 @@ def finite_horizon(
     >>> finite_horizon(game, 60, discount=1, expanded_discount="1/2")
     Traceback (most recent call last):
     ...
-    iirl_opt.errors.InvalidArgument: expanded_discount is 1/2, whose factors at a discount of 1 span \
-5.8e+17 over 60 steps; allowed factors within 1e+06 of each other, as those of 60/61 are
+    iirl_opt.errors.InvalidArgument: expanded_discount is 1/2, whose factors at a discount of 1 \
+span 5.8e+17 over 60 steps; allowed factors within 1e+06 of each other, as those of 60/61 are
     """
     size = game.n_transitions * (steps - 1) + (game.n_states + 1) * game.n_choices
     if size > MOST_TRANSITIONS:
