@@ -89,6 +89,10 @@ def made(what):
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
         "folder": folder,
+        "walk": lambda: list(
+            iirl.interact(iirl.InteractiveIRL(made("grid").game), made("grid").reward, 1)
+        ),
+        "three": lambda: iirl.FeasibleRewards(iirl.random_game(3, 2, 2, rng=0)[0]),
         "table": lambda: iirl.printing.FactTable([{"a": 1}]),
         "side": lambda: iirl.occupancy.Side(rows=np.ones((1, 8)), bounds=[0.0], prices=[1.0]),
     }[what]()
@@ -709,7 +713,6 @@ NOT_WALKED = {
     r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|same_rows|leads_to|code)": (
         "of the makers and the checker of proofs, or of the engine of chains; not for users"
     ),
-    r"(animate_maze|legend_below|panels|plot_\w+|save)": "draws what the library returns",
     r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",
     r"(\w*Question|\w*Run)(\.\w+)?": "the base of families of model files, and of their runs",
     r"Split|(Doors|Setting|StartChoice|TableChoice)\.rewrite": "outcomes are the reader's own",
@@ -823,4 +826,27 @@ FILES = {
     "write_table": lambda: dict(problem=made("imported"), path=made("folder") / "w.csv"),
 }
 
+PICTURES = {
+    "animate_maze": lambda: dict(
+        maze=made("grid"), episodes=made("walk"), path=made("folder") / "new.gif", width=100
+    ),
+    "legend_below": lambda: dict(axes=iirl.plot.panels(1)),
+    "panels": lambda: dict(n=2, size=(1.0, 1.0)),
+    "plot_chains": lambda: dict(chains=made("chains"), states=["hall", "yard"], truth=(R, 1.0)),
+    "plot_commitment": lambda: dict(commitment=iirl.commit(GAME, R)),
+    "plot_curves": lambda: dict(series={"a": ([2.0, 1.0], [1.0, 0.5], [3.0, 2.0])}, x=[1.0, 2.0]),
+    "plot_dominance": lambda: dict(found=iirl.dominance(made("problem")), states=["hall", "yard"]),
+    "plot_feasible": lambda: dict(
+        feasible=made("three"), truth=[0.0, 1.0, 0.5], estimate=[0.0, 0.5, 1.0]
+    ),
+    "plot_game": lambda: dict(game=GAME, reward=R),
+    "plot_maze": lambda: dict(
+        maze=made("grid"), leader=iirl.uniform_policy(8, 6), follower=iirl.uniform_policy(8, 4)
+    ),
+    "plot_regret": lambda: dict(regrets=[2.0, 1.0]),
+    "plot_rewards": lambda: dict(maze=made("grid"), rewards=np.arange(8.0), truth=np.arange(8.0)),
+    "save": lambda: dict(axes=iirl.plot.panels(1, (1.0, 1.0))[0], path=made("folder") / "a.png"),
+}
+
 CALLS = FILES | GAMES | SEEN | PLANNING | REWARDS | LEARNING | BAYESIAN | SOLVERS | PROOFS | TESTING
+CALLS |= PICTURES

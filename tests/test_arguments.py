@@ -65,6 +65,7 @@ MEANINGS = {
     r"(TwoAgent)?MDP\.(discount|start)": {"zero", "None"},
     r"(from_\w+|read_\w+|MDP\.discounted)\.(discount|start)": {"zero", "None", "text array"},
     r"Doors\.reward": {"negative", "negative float", "zero", "2.5"},
+    r"plot_(chains|curves|dominance)\.(states|points)": {*SHAPES, "5-d", "empty"},
     r"Setting\.values": {"5-d"},  # the environment's own affair
     r"StartChoice\.states": {  # labels
         *("an entry inf", "an entry -inf", "complex array", "text array", "an object")

@@ -7,7 +7,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iirl_opt.checks import PATH, POSITIVE, Rule, checked, has, is_a, whole
+from iirl_opt.checks import PATH, POSITIVE, Rule, checked, has, is_a, refuse, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.files import writing
 from iirl_opt.game.grid import GridGame
@@ -50,7 +50,7 @@ def animate_maze(
     Raises
     ------
     InvalidArgument
-        The path has another ending; there is no episode.
+        The path has another ending; there is no episode, or it is not of this maze.
 
     **Cost** the maze is drawn once a frame, and written as it comes.
 
@@ -66,6 +66,11 @@ def animate_maze(
     """
     from matplotlib.animation import PillowWriter
 
+    try:
+        run = iter(episodes)
+    except TypeError:
+        allowed = "episodes, as `interact` yields them"
+        raise refuse("episodes", episodes, allowed) from None
     if Path(path).suffix.lower() != ".gif":
         raise InvalidArgument("path", f"is {str(path)!r}", "a name that ends in .gif", path)
     axes = new_axes((INCHES, INCHES * (maze.rows + 1.4) / maze.columns))
@@ -74,7 +79,7 @@ def animate_maze(
     rate: Any = 1 / seconds  # frames a second, which need not be a whole number
     film, frames = PillowWriter(fps=rate), 0
     with writing(path) as part:
-        for frames, episode in enumerate(map(EPISODE, repeat("episodes"), episodes), start=1):
+        for frames, episode in enumerate(map(EPISODE, repeat("episodes"), run), start=1):
             if frames == 1:
                 film.setup(figure, part, dpi=width / INCHES)
             axes.clear()

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iirl_opt.brief import cut
-from iirl_opt.checks import Rule, checked, each, has, optional, whole
-from iirl_opt.errors import MissingExtra
+from iirl_opt.checks import PATH, POSITIVE, Rule, checked, each, has, optional, refuse, whole
+from iirl_opt.errors import InvalidArgument, MissingExtra
 from iirl_opt.files import writing
+from iirl_opt.spelling import allowed_names
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -59,6 +60,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+
+# A picture of more dots than this fills the memory.
+MOST_DOTS = 2**28
 
 # A colour as its shares of red, green and blue, from 0 to 1.
 Colour: TypeAlias = tuple[float, float, float]
@@ -126,7 +130,15 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return new_figure(size).add_subplot()
 
 
-@checked(n=whole(1), columns=whole(1))
+def INCHES(name: str, value: Any) -> tuple[float, float]:
+    """Return a width and a height."""
+    sizes = each(POSITIVE)(name, value)
+    if len(sizes) != 2:
+        raise refuse(name, value, "a width and a height, both > 0")
+    return sizes[0], sizes[1]
+
+
+@checked(n=whole(1), size=INCHES, columns=whole(1))
 def panels(n: int, size: tuple[float, float] = (3.1, 2.7), *, columns: int = 2) -> list[Axes]:
     """Return n axes in one figure, row by row, each of so many inches.
 
@@ -179,7 +191,7 @@ def legend_below(axes: Sequence[Axes]) -> None:
             legend.remove()
 
 
-@checked(axes=AXES, dpi=whole(1))
+@checked(axes=AXES, path=PATH, dpi=whole(1))
 def save(axes: Axes, path: str | Path, *, dpi: int = 150) -> Path:
     """Write the figure of some axes to a file, and return its path.
 
@@ -187,6 +199,11 @@ def save(axes: Axes, path: str | Path, *, dpi: int = 150) -> Path:
     ----------
     path : the suffix says the format (png, pdf, svg, ...); without one it is png.
     dpi : dots an inch.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such format; so many dots that a picture of 2**28 would not hold them.
 
     **Cost** the figure is drawn once.
 
@@ -198,6 +215,14 @@ def save(axes: Axes, path: str | Path, *, dpi: int = 150) -> Path:
     'empty.png'
     """
     figure: Any = axes.figure
+    kind = Path(path).suffix[1:].lower() or "png"
+    known = figure.canvas.get_supported_filetypes()
+    if kind not in known:
+        raise InvalidArgument("path", f"ends in .{kind}", allowed_names(kind, known), path)
+    width, height = figure.get_size_inches()
+    if width * height * dpi**2 > MOST_DOTS:
+        most = f"at most {MOST_DOTS} dots: {width:g} × {height:g} inches"
+        raise InvalidArgument("dpi", f"is {dpi}", most, dpi)
     with writing(path) as part:
-        figure.savefig(part, format=part.suffix[1:] or "png", dpi=dpi, bbox_inches="tight")
+        figure.savefig(part, format=kind, dpi=dpi, bbox_inches="tight")
     return Path(path)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.bayesian.chains import Chains
 from iirl_opt.bayesian.posterior import Normal
-from iirl_opt.checks import checked, is_a, whole
+from iirl_opt.checks import FINITE, LABELS, array_of_floats, checked, is_a, optional, refuse, whole
+from iirl_opt.errors import InvalidArgument
 from iirl_opt.plot.canvas import COLOURS, as_label, colours, new_figure, tone
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_chains"]
 
 
-@checked(chains=is_a(Chains), most=whole(0))
+@checked(chains=is_a(Chains), states=optional(LABELS), most=whole(0))
 def plot_chains(
     chains: Chains,
     *,
@@ -37,7 +38,7 @@ def plot_chains(
     Parameters
     ----------
     chains : the draws as they came.
-    states : names of the states.
+    states : the names of all states.
     normalise : how draws are moved along their ridge before they are drawn in the upper rows.
     truth : the true reward (S,), and parameter, as a line in each posterior.
     most : how many states to show: those of the largest mean reward.
@@ -45,6 +46,11 @@ def plot_chains(
     Returns
     -------
     The axes row by row, a trace and a posterior in each row, and the two of the ridge at last.
+
+    Raises
+    ------
+    InvalidArgument
+        Not a name for each state; no such reward or parameter.
 
     **Cost** a line and a histogram for each chain and row; linear in the draws.
 
@@ -58,22 +64,26 @@ def plot_chains(
     ['beta', '', 'beta', '']
     """
     shown = chains if normalise is None else chains.normalised(normalise)
-    names = [str(s) for s in range(shown.rewards.shape[-1])] if states is None else list(states)
+    n = shown.rewards.shape[-1]
+    names = list(range(n)) if states is None else list(states)
+    if len(names) != n:
+        raise InvalidArgument("states", f"are {len(names)}", f"the names of all {n} states", states)
+    true = None if truth is None else _truth(truth, n)
     largest = np.sort(np.argsort(-shown.mean_reward, kind="stable")[:most])
-    rows = [(chains.parameter, shown.parameters, None if truth is None else truth[1])]
+    rows = [(chains.parameter, shown.parameters, None if true is None else true[1])]
     for s in largest:
-        true = None if truth is None else float(np.asarray(truth[0], dtype=float)[s])
-        rows.append((f"reward of {as_label(names[s], 16)}", shown.rewards[..., s], true))
+        worth = None if true is None else float(true[0][s])
+        rows.append((f"reward of {as_label(names[s], 16)}", shown.rewards[..., s], worth))
     figure = new_figure((6.2, 1.9 * len(rows) + 2.4), "constrained")
     axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
-    for (left, right), (name, draws, true) in zip(axes, rows, strict=False):
+    for (left, right), (name, draws, at) in zip(axes, rows, strict=False):
         log = name == chains.parameter and _spans_decades(draws)
         edges = _edges(draws, log)
         for run, colour in zip(draws, cycle(colours(left)), strict=False):
             left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
             right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
-        if true is not None:
-            right.axvline(true, color=tone(right, 0.7), linestyle="--", linewidth=1)
+        if at is not None:
+            right.axvline(at, color=tone(right, 0.7), linestyle="--", linewidth=1)
         left.set_ylabel(name)
         if log:
             left.set_yscale("log")
@@ -85,6 +95,18 @@ def plot_chains(
     for ax in axes.flat:
         ax.spines[["top", "right"]].set_visible(False)
     return list(axes.flat)
+
+
+def _truth(given: Any, n: int) -> tuple[NDArray[np.float64], float]:
+    """Return the true reward (S,) and parameter, if they are such."""
+    try:
+        reward, parameter = given
+    except (TypeError, ValueError):
+        raise refuse("truth", given, "a reward and a parameter") from None
+    read: NDArray[np.float64] = array_of_floats(1)("truth[0]", reward)
+    if read.size != n:
+        raise InvalidArgument("truth[0]", f"has shape {read.shape}", f"a reward ({n},)", reward)
+    return read, FINITE("truth[1]", parameter)
 
 
 def _ridge(left: Axes, right: Axes, chains: Chains) -> None:

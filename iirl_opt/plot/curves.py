@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import MAPPING, POSITIVE, array_of_floats, checked, optional
+from iirl_opt.checks import MAPPING, POSITIVE, TEXT, array_of_floats, checked, each, optional
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.plot.canvas import AX, LINES, MARKERS, as_label, colours, new_axes, tone
+from iirl_opt.spelling import allowed_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_curves", "plot_regret"]
 
 
+# Characters of a title, or of what stands at an axis; and numbers that an axis can be divided for.
+ROOM, LARGEST = 200, 1e300
 # Markers on a curve, at most; curves that coincide are told apart by markers at other places.
 MARKED = 15
 
@@ -49,7 +52,7 @@ def plot_regret(
     Raises
     ------
     InvalidArgument
-        No run, a run without an episode, or a regret that is not finite.
+        No run, a run without an episode, or a regret that is not finite, or beyond 1e300.
 
     **Cost** a line a run.
 
@@ -68,6 +71,8 @@ def plot_regret(
         name: array_of_floats(1, empty=False)(f"regrets[{name!r}]" if name else "regrets", run)
         for name, run in runs.items()
     }
+    for name, run in read.items():
+        _check_size(f"regrets[{name!r}]" if name else "regrets", run)
     axes = new_axes((5.4, 3.6)) if ax is None else ax
     for (name, values), style in zip(read.items(), styles(axes), strict=False):
         episodes = np.arange(1, values.size + 1)
@@ -84,7 +89,17 @@ def plot_regret(
     return axes
 
 
-@checked(series=MAPPING, x=array_of_floats(1, empty=False), log=optional(POSITIVE), ax=AX)
+@checked(
+    series=MAPPING,
+    x=array_of_floats(1, empty=False),
+    xlabel=TEXT,
+    ylabel=TEXT,
+    title=TEXT,
+    points=each(TEXT),
+    band=TEXT,
+    log=optional(POSITIVE),
+    ax=AX,
+)
 def plot_curves(
     series: Mapping[str, ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike]],
     x: ArrayLike,
@@ -112,7 +127,8 @@ def plot_curves(
     Raises
     ------
     InvalidArgument
-        No series; a curve is not as long as x, or infinite; an end of a band above the other.
+        No series; a curve is not as long as x, infinite, or beyond 1e300; an end of a band above
+        the other; of `points` one is no series.
 
     **Cost** a line and a band a series.
 
@@ -125,7 +141,12 @@ def plot_curves(
     """
     if not series:
         raise InvalidArgument("series", "are none", "one at least", series)
+    for i, name in enumerate(points):
+        if name not in series:
+            known = allowed_names(name, series)
+            raise InvalidArgument(f"points[{i}]", f"is {name!r}", f"of the series: {known}", name)
     at = np.asarray(x, dtype=float)
+    _check_size("x", at)
     read = {name: _of_length(name, curve, at) for name, curve in series.items()}
     axes = new_axes((5.4, 3.6)) if ax is None else ax
     banded = False
@@ -146,9 +167,9 @@ def plot_curves(
     if log is not None:
         # The linear part around zero is half a decade high: enough to see zero apart.
         axes.set_yscale("symlog", linthresh=log, linscale=0.5)
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.set_title(title, fontsize=10)
+    axes.set_xlabel(as_label(xlabel, ROOM))
+    axes.set_ylabel(as_label(ylabel, ROOM))
+    axes.set_title(as_label(title, ROOM), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=tone(axes, 0.08), linewidth=0.8)
     axes.set_axisbelow(True)
@@ -169,7 +190,15 @@ def _of_length(name: str, curve: Any, x: NDArray[np.float64]) -> NDArray[np.floa
         for i in np.flatnonzero(np.isinf(row))[:1]:
             allowed = "finite numbers, or NaN where there is nothing to draw"
             raise InvalidArgument(f"{place}, {part}[{i}]", f"is {row[i]}", allowed, float(row[i]))
+        _check_size(f"{place}, {part}", row)
     for i in np.flatnonzero(rows[1:2] > rows[2:3])[:1]:
         low, high = map(float, rows[1:, i])
         raise InvalidArgument(f"{place}, low[{i}]", f"is {low}", f"at most high, {high}", low)
     return rows
+
+
+def _check_size(place: str, numbers: NDArray[np.float64]) -> None:
+    """Refuse numbers whose differences overflow, for which there is no axis."""
+    for i in np.flatnonzero(np.abs(numbers) > LARGEST)[:1]:
+        value = float(numbers[i])
+        raise InvalidArgument(f"{place}[{i}]", f"is {value}", f"at most {LARGEST:g}", value)

@@ -49,7 +49,7 @@ def plot_feasible(
     *,
     truth: ArrayLike | None = None,
     estimate: ArrayLike | None = None,
-    rng: Any = 0,
+    rng: int | np.random.Generator | None = 0,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the rewards that explain the first answer, the first two, and so on, one in another.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.checks import POSITIVE, Rule, checked, is_a, optional, whole
+from iirl_opt.checks import POSITIVE, TEXT, Rule, checked, is_a, optional, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.grid import GridGame
 from iirl_opt.game.reward import check_reward
-from iirl_opt.plot.canvas import AX, Style, ink_on, new_axes, tone
+from iirl_opt.plot.canvas import AX, Style, as_label, ink_on, new_axes, tone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +66,8 @@ def plot_maze(
     from matplotlib.patches import Rectangle
 
     states = _states_of(maze, layer)
+    pi1 = None if leader is None else maze.game.check_leader_policy(leader)[states]
+    pi2 = None if follower is None else maze.game.check_follower_policy(follower)[states]
     axes = new_axes((0.75 * maze.columns + 0.4, 0.75 * maze.rows + 0.9)) if ax is None else ax
     left = maze.layers[layer]
     names = {WALL: "wall", START: "start", PRIZE: "prize, and what it pays"}
@@ -83,11 +85,9 @@ def plot_maze(
                 look: Style = {"fontweight": "bold", "color": "black"}  # on the prize's own colour
                 axes.text(c + 0.12, r + 0.12, text, fontsize=9, va="top", **look)
     cells = maze.cells[states]
-    if leader is not None:
-        pi1 = maze.game.check_leader_policy(leader)[states]
+    if pi1 is not None:
         _doors(axes, cells, pi1, [str(name) for name in maze.game.leader_actions])
-    if follower is not None:
-        pi2 = maze.game.check_follower_policy(follower)[states]
+    if pi2 is not None:
         _moves(axes, maze, cells, pi2)
     _frame(axes, maze)
     _explain(axes, doors=leader is not None, moves=follower is not None)
@@ -109,7 +109,7 @@ def _explain(axes: Axes, *, doors: bool, moves: bool) -> None:
     axes.legend(handles, names, ncols=min(2, len(names)), **below)
 
 
-@checked(maze=is_a(GridGame), layer=LAYER, top=optional(POSITIVE), ax=AX)
+@checked(maze=is_a(GridGame), layer=LAYER, top=optional(POSITIVE), title=TEXT, ax=AX)
 def plot_rewards(
     maze: GridGame,
     rewards: ArrayLike,
@@ -147,23 +147,23 @@ def plot_rewards(
     ('what the cells pay', 3)
     """
     values, states = _state_reward(maze, "rewards", rewards), _states_of(maze, layer)
+    true = None if truth is None else _state_reward(maze, "truth", truth)
     width = maze.columns if truth is None else 2 * maze.columns + 1
     size = min(0.75, 6.2 / width)
     axes = new_axes((size * width + 0.4, size * maze.rows + 0.6)) if ax is None else ax
     axes.axis("off")  # then the paper is the figure's
-    if truth is None:
+    if true is None:
         most = float(np.abs(values).max()) if top is None else top
         _shades(axes, maze, values[states], maze.cells[states], most)
     else:
-        pair = (values, _state_reward(maze, "truth", truth))
-        for shift, name, part in zip((0, maze.columns + 1), PAIR, pair, strict=True):
+        for shift, name, part in zip((0, maze.columns + 1), PAIR, (values, true), strict=True):
             unit = _from_0_to_1(part)[states]
             _shades(axes, maze, unit, maze.cells[states], 1.0, shift, places=1)
             name += "\nover all layers" if len(maze.layers) > 1 else ""
             above: Style = {"ha": "center", "va": "bottom", "color": tone(axes, 1)}
             axes.text(shift + maze.columns / 2, -0.15, name, fontsize=10, **above)
     lines = 0 if truth is None else 1 + (len(maze.layers) > 1)
-    axes.set_title(title, fontsize=10, pad=6.0 + 12.0 * lines)
+    axes.set_title(as_label(title, 200), fontsize=10, pad=6.0 + 12.0 * lines)
     _frame(axes, maze, width)
     return axes
 

@@ -24,7 +24,7 @@ from iirl_opt.bayesian.chains import Chains
 from iirl_opt.commitment.dominating import dominance
 from iirl_opt.commitment.methods import commit
 from iirl_opt.commitment.problem import CommitmentProblem
-from iirl_opt.errors import InvalidArgument, InvalidReward, MissingExtra
+from iirl_opt.errors import InvalidArgument, InvalidReward, InvalidValue, MissingExtra
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.grid import grid_game
@@ -365,3 +365,28 @@ def test_without_matplotlib_the_first_use_names_the_extra(
         monkeypatch.setitem(sys.modules, f"matplotlib.{module}", None)
     with pytest.raises(MissingExtra, match=r"iirl-opt\[plot\]"):
         importlib.import_module(f"iirl_opt.plot.{name}")
+
+
+def test_what_cannot_be_drawn_or_written_is_refused_before_a_line_is_drawn(
+    tmp_path: Path,
+) -> None:
+    (axes,) = plot.panels(1)
+    maze = grid_game(["S1"], discount=0.5)
+    for place, call in (
+        (r"path ends in \.xyz", lambda: plot.save(axes, tmp_path / "a.xyz")),
+        ("dpi is 1000000", lambda: plot.save(axes, tmp_path / "a.png", dpi=10**6)),
+        (
+            r"series\['a'\], line\[1\]",
+            lambda: plot.plot_curves({"a": [0, -1e305]}, [1, 2], ax=axes),
+        ),
+        (r"regrets\[1\]", lambda: plot.plot_regret([0, 1e305], ax=axes)),
+        (r"points\[0\] is 'b'", lambda: plot.plot_curves({"a": [1]}, [1], points=["b"], ax=axes)),
+        ("follower", lambda: plot.plot_maze(maze, follower=[[1.0]], ax=axes)),
+        ("truth", lambda: plot.plot_rewards(maze, [0.0] * 4, truth=[1.0], ax=axes)),
+    ):
+        with pytest.raises(InvalidValue, match=place):
+            call()
+    assert not [*axes.lines, *axes.patches, *axes.texts]
+    assert not list(tmp_path.iterdir())
+    broken = plot.plot_curves({"a": [1.0, 2.0]}, [1, 2], title=r"$\frac$", xlabel="$x_$")
+    assert plot.save(broken, tmp_path / "a.png").exists()
