@@ -6,20 +6,38 @@ be optimal: those played with positive probability, those in the mask. Of the ot
 says that they are not optimal; since feasible sets are closed, that shows nowhere but in the ties.
 
 *Partial information* (3b) is a `Trajectory`: the steps (s, a, b) of one episode and no more.
+
+A response that is not claimed to be optimal carries a `Suboptimality`: what it may lose of the
+optimal value. It is then known which reward *may* have led to it, but of no action that it is
+optimal; whatever takes optimal responses refuses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.brief import in_brief, shortly
-from iirl_opt.checks import RNG, Rule, between, checked, each, is_a, whole
+from iirl_opt.checks import (
+    FLAG,
+    NOT_NEGATIVE,
+    RNG,
+    SHARE,
+    Rule,
+    between,
+    checked,
+    each,
+    is_a,
+    whole,
+)
 from iirl_opt.errors import InvalidArgument, InvalidObservation
+from iirl_opt.exact.numbers import UNREADABLE, as_fraction
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import as_floats
@@ -28,6 +46,7 @@ from iirl_opt.printing.table import FactTable
 
 __all__ = [
     "Observation",
+    "Suboptimality",
     "Trajectory",
     "check_trajectory",
     "observe",
@@ -43,6 +62,77 @@ WHOLE = (
     "a policy (S, B) or a mask of all optimal actions: of a log that visits every state "
     "`game.follower_policy({state: action})`; of others ask `FeasibleRewards.add`"
 )
+
+
+def _amount(rule: Rule) -> Rule:
+    """Return a rule for a number that may be written as a text such as ``"1/3"``, and is exact."""
+
+    def read(name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(*UNREADABLE):
+                value = as_fraction(value)
+        rule(name, value)
+        return value
+
+    return read
+
+
+@checked(loss=_amount(NOT_NEGATIVE), share=_amount(SHARE), start=FLAG)
+@dataclass(frozen=True)
+class Suboptimality:
+    """What a response may lose: the word of whoever declares it, and no estimate.
+
+    With the optimal value ``V*`` under a commitment and the value ``V`` of the response, either
+    ``V* − V ≤ loss``, or ``V ≥ (1 − share) V*``; in every state, or expected from the start
+    distribution. A share is meant for rewards of at least zero: a shift of the reward changes it.
+
+    Parameters
+    ----------
+    loss : ε ≥ 0, in the unit of values; a number, exact as Fraction or text.
+    share : δ of the optimum, 0 ≤ δ ≤ 1; one of the two is given.
+    start : whether only the expectation from the start distribution is meant.
+
+    Examples
+    --------
+    >>> Suboptimality(0.5), Suboptimality(share="1/10", start=True)
+    (Suboptimality(loss=0.5), Suboptimality(share=Fraction(1, 10), start=True))
+    """
+
+    loss: float | str | Fraction | None = None
+    share: float | str | Fraction | None = None
+    start: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.loss is None) == (self.share is None):
+            said = "are both given" if self.share is not None else "are both left out"
+            raise InvalidArgument("loss and share", said, "one of them", (self.loss, self.share))
+
+    def __repr__(self) -> str:
+        given = {"loss": self.loss, "share": self.share, "start": self.start or None}
+        said = ", ".join(f"{name}={x!r}" for name, x in given.items() if x is not None)
+        return f"Suboptimality({said})"
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it leaves optimal responses alone."""
+        return not self.start and not (self.loss or self.share)
+
+    @property
+    def amount(self) -> float:
+        """ε or δ."""
+        return float(self.exact_amount)
+
+    @property
+    def exact_amount(self) -> Fraction:
+        """ε or δ, as the number that it is."""
+        return as_fraction(self.loss if self.share is None else self.share)
+
+
+def SUBOPTIMALITY(name: str, value: Any) -> Suboptimality:
+    """Return a declared suboptimality; a number is a loss in every state."""
+    if isinstance(value, Suboptimality):
+        return value
+    return Suboptimality(_amount(NOT_NEGATIVE)(name, value))
 
 
 class _Record:
@@ -69,6 +159,8 @@ class Observation(Tabular, _Record):
     pi2 : the response, shape (S, B); uniform over the mask where the whole optimal set was seen.
     played : which actions are known to be optimal, shape (S, B).
     whole : whether these are known to be all of them.
+    suboptimality : what the response may lose; None of an optimal one. If it is there, no action
+        is known to be optimal, and `played` is False throughout.
 
     Examples
     --------
@@ -82,12 +174,19 @@ class Observation(Tabular, _Record):
     pi2: Array
     played: NDArray[np.bool_]
     whole: bool = False
+    suboptimality: Suboptimality | None = None
 
     __repr__ = in_brief
 
 
-@checked(game=GAME)
-def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observation:
+@checked(game=GAME, suboptimality=SUBOPTIMALITY)
+def observe(
+    game: TwoAgentMDP,
+    pi1: ArrayLike,
+    response: ArrayLike,
+    *,
+    suboptimality: float | Suboptimality | None = None,
+) -> Observation:
     """Return a checked observation.
 
     Parameters
@@ -95,11 +194,14 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     pi1 : commitment, shape (S, A).
     response : policy of shape (S, B), deterministic or stochastic, or a boolean mask (S, B) of all
         optimal actions.
+    suboptimality : what the response may lose, in every state where it is a number; a loss of zero
+        is that of an optimal response, as by default.
 
     Raises
     ------
     InvalidPolicy, InvalidObservation
-        Names the state: a row that sums to something else, a mask without an action.
+        Names the state: a row that sums to something else, a mask without an action. Or a mask of
+        optimal actions is declared suboptimal.
 
     **Cost** arithmetic: one pass over both policies.
 
@@ -110,13 +212,21 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
     [[False, True], [True, True]]
     >>> observe(game, [[1.0], [1.0]], [[False, True], [True, True]]).pi2.tolist()
     [[0.0, 1.0], [0.5, 0.5]]
+    >>> observe(game, [[1.0], [1.0]], [[1, 0], [1, 0]], suboptimality=0.5).suboptimality
+    Suboptimality(loss=0.5)
     """
     commitment = game.check_leader_policy(pi1)
     if isinstance(response, Trajectory):
         raise InvalidObservation("response", "is a trajectory", WHOLE, response)
     answer = as_floats(response, "response")
     whole = np.asarray(response).dtype == bool
+    declared: Suboptimality | None = None
+    if isinstance(suboptimality, Suboptimality) and not suboptimality.nothing:
+        declared = suboptimality
     if whole:
+        if declared is not None:
+            what = "a policy (S, B): what was played"
+            raise InvalidObservation("response", f"is a mask, beside {declared}", what, response)
         shape = (game.n_states, game.n_follower_actions)
         if answer.shape != shape:
             raise InvalidObservation("response", f"has shape {answer.shape}", f"{shape}", answer)
@@ -128,10 +238,10 @@ def observe(game: TwoAgentMDP, pi1: ArrayLike, response: ArrayLike) -> Observati
             )
         answer = answer / answer.sum(axis=1, keepdims=True)
     pi2 = game.check_follower_policy(answer)
-    played = pi2 > 0
+    played = pi2 > 0 if declared is None else np.zeros(pi2.shape, dtype=bool)
     for array in (commitment, pi2, played):
         array.flags.writeable = False
-    return Observation(commitment, pi2, played, whole)
+    return Observation(commitment, pi2, played, whole, declared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +287,19 @@ class Trajectory(Tabular, _Record):
 
 
 def WHOLE_RESPONSE(name: str, value: Any) -> Any:
-    """Return an observation; a trajectory says nothing of the states that it does not visit."""
+    """Return an observation of an optimal response, whole.
+
+    A trajectory says nothing of the states that it does not visit, and of a response that is
+    declared suboptimal no action is known to be optimal.
+    """
     if isinstance(value, Trajectory):
         allowed = f"an Observation, by `observe(game, pi1, response)`, the response {WHOLE}"
         raise InvalidArgument(name, "is a trajectory", allowed, value)
-    return is_a(Observation)(name, value)
+    seen = is_a(Observation)(name, value)
+    if seen.suboptimality is not None:
+        said = f"is declared suboptimal ({seen.suboptimality})"
+        raise InvalidArgument(name, said, "an optimal response: proofs are built of those", value)
+    return seen
 
 
 # What has been seen of an episode.

@@ -58,6 +58,7 @@ def made(what):
         "response": lambda: iirl.OptimalFollower().respond(GAME, R, PI1),
         "feasible": lambda: iirl.FeasibleRewards(GAME).observe(PI1, made("response")),
         "observation": lambda: iirl.observe(GAME, PI1, made("response")),
+        "preference": lambda: iirl.rewards.prefer(GAME, (PI1, PI2), (PI1, PI2)),
         "trajectory": lambda: iirl.observation.record_trajectory(GAME, PI1, STEPS),
         "centre": lambda: iirl.rewards.analytic_centre(ROWS),
         "play": lambda: iirl.game.finite_horizon(GAME, 2, discount=1),
@@ -307,6 +308,7 @@ SEEN = {
     "best_responses": lambda: dict(game=GAME, reward=R, pi1=PI1),
     "check_trajectory": lambda: dict(game=GAME, trajectory=made("trajectory")),
     "observe": lambda: dict(game=GAME, pi1=PI1, response=made("response")),
+    "Suboptimality": lambda: dict(loss=0.5),
     "record_trajectory": lambda: dict(game=GAME, pi1=PI1, steps=STEPS),
     "sample_trajectory": lambda: dict(game=GAME, pi1=PI1, pi2=PI2, rng=rng()),
 }
@@ -465,6 +467,13 @@ REWARDS = {
     "FeasibleRewards.sample": on("feasible", n=1, rng=rng, thin=1, burn=0),
     "FeasibleRewards.gaps": on("feasible", reward=R),
     "FeasibleRewards.slack": on("feasible", reward=R),
+    "FeasibleRewards.losses": on("feasible", reward=R),
+    "FeasibleRewards.compatibility": on("feasible", reward=R),
+    "FeasibleRewards.most_compatible": on("feasible", contrast=[1.0, -1.0]),
+    "FeasibleRewards.prefer": on("feasible", better=(PI1, PI2), worse=(PI1, PI2), by=0.0),
+    "Preference.gain": on("preference", reward=R),
+    "Preference.exact_gain": on("preference", reward=R),
+    "prefer": lambda: dict(game=GAME, better=(PI1, PI2), worse=(PI1, PI2), by=0.0),
     "FeasibleRewards.violations": on("feasible", reward=R),
     "FeasibleRewards.widths": on("feasible", directions=np.eye(2)[:1]),
     "RewardBox": dict,
@@ -701,7 +710,7 @@ NOT_WALKED = {
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
     r"PlantedTies|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
-    r"ChoiceRow|ObservedRow|RestrictedRow|StateRow|"
+    r"ChoiceRow|MostCompatible|ObservedRow|Preference|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),

@@ -80,12 +80,17 @@ class Evidence(Tabular):
         Raises
         ------
         InvalidObservation
-            A mask of all optimal actions: it says what is optimal, not what was played.
+            A mask of all optimal actions: it says what is optimal, not what was played. Or a
+            response of declared suboptimality, which a likelihood has no place for.
         """
         if isinstance(seen, Trajectory):
             counts = np.zeros((self.game.n_states, self.game.n_follower_actions))
             np.add.at(counts, (seen.states, seen.follower_actions), weight)
             return self.count(seen.pi1, counts)
+        if seen.suboptimality is not None:
+            said = f"is declared suboptimal ({seen.suboptimality}), which no likelihood knows"
+            allowed = "the response alone: the family says how the follower errs"
+            raise InvalidObservation("seen", said, allowed, seen)
         if seen.whole:
             raise InvalidObservation(
                 "response", "is a mask of optimal actions", "a policy (S, B) or a trajectory", seen

@@ -43,6 +43,7 @@ from iirl_opt.learn.indifference import Indifference, cheapest_mixtures, mixed_c
 from iirl_opt.observation import Trajectory
 from iirl_opt.rewards.centre import Centre
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.lifted_rows import WholeResponse
 from iirl_opt.rewards.regret import RegretBound, regret_bound
 from iirl_opt.rewards.unit_rows import UnitRows, unit_rows
 
@@ -180,7 +181,7 @@ class ActiveIRL(FeasibleLearner):
         that regret over as many episodes as are explored.
         A trajectory is no whole answer: another one may visit other states.
         """
-        answered = (seen.pi1 for seen in self.known.seen if not isinstance(seen, Trajectory))
+        answered = (seen.pi1 for seen in self.known.answers if not isinstance(seen, Trajectory))
         if not any(np.array_equal(plan.policy, pi1) for pi1 in answered):
             return plan
         reward, optimum = self._believed.estimate, self._believed.optimum
@@ -255,9 +256,10 @@ class ActiveIRL(FeasibleLearner):
     def _certifies(self, pi1: Array) -> bool:
         """Return whether responses prove that a commitment loses at most `delta`.
 
-        Bounds take no trajectories; without these more rewards are feasible, so proofs hold.
+        Bounds take whole optimal responses; without the rest more rewards are feasible: proofs
+        hold.
         """
-        whole = tuple(e for e in self.known.episodes if not isinstance(e.observation, Trajectory))
+        whole = tuple(e for e in self.known.episodes if isinstance(e, WholeResponse))
         if self.delta is None or not whole:
             return False
         known = FeasibleRewards(self.game, whole)

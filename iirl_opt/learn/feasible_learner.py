@@ -40,8 +40,8 @@ class FeasibleLearner(Learner):
 
     @property
     def history(self) -> tuple[Observation | Trajectory, ...]:
-        """All observations."""
-        return self.known.seen
+        """All observations; what somebody prefers is no answer to a commitment."""
+        return self.known.answers
 
     def facts(self) -> dict[str, float]:
         """Return the number of rows of the feasible set. **Cost** arithmetic."""

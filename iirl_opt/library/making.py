@@ -254,7 +254,8 @@ def _truth(
 def _observation(game: TwoAgentMDP, name: str, seen: Any) -> Observation:
     """Return an observation, or a pair of a commitment and a response, as one of this game."""
     if isinstance(seen, Observation):
-        return observe(game, seen.pi1, seen.played if seen.whole else seen.pi2)
+        response = seen.played if seen.whole else seen.pi2
+        return observe(game, seen.pi1, response, suboptimality=seen.suboptimality)
     if isinstance(seen, tuple) and len(seen) == 2:
         return observe(game, *seen)
     raise InvalidArgument(name, f"is {seen!r}", "an Observation, or (pi1, response)", seen)

@@ -38,8 +38,7 @@ from iirl_opt.learn.learner import Learner
 from iirl_opt.observation import Observation, Trajectory
 from iirl_opt.play.maze import RANKING, PrizeMaze, Ranking, Ward
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
-from iirl_opt.rewards.lifted_rows import WholeResponse
-from iirl_opt.rewards.trajectories import Watched
+from iirl_opt.rewards.told import AnyEpisode
 
 __all__ = ["Doorkeeper", "left_after", "score_of"]
 
@@ -100,7 +99,7 @@ class Doorkeeper(Learner):
     @property
     def history(self) -> tuple[Observation | Trajectory, ...]:
         """All that it was told, in order."""
-        return self.known.seen
+        return self.known.answers
 
     @property
     def rankings(self) -> tuple[Ranking, ...]:
@@ -124,8 +123,8 @@ class Doorkeeper(Learner):
             return None
         every = self.maze.rankings
         explained = [set(self._explaining(episode, every)) for episode in self.known.episodes]
-        kept = list(range(self.episode))
-        for t in range(self.episode):
+        kept = list(range(len(explained)))
+        for t in range(len(explained)):
             fewer = [i for i in kept if i != t]
             if not set(every).intersection(*(explained[i] for i in fewer)):
                 kept = fewer
@@ -186,9 +185,7 @@ class Doorkeeper(Learner):
             found[letter] = max(0.0, -least), min(1.0, most)
         return found
 
-    def _explaining(
-        self, episode: WholeResponse | Watched, among: tuple[Ranking, ...]
-    ) -> tuple[Ranking, ...]:
+    def _explaining(self, episode: AnyEpisode, among: tuple[Ranking, ...]) -> tuple[Ranking, ...]:
         """Return those of some rankings that an episode does not exclude.
 
         A walk tells nothing of letters that the doors do not lead to, so rankings that agree on the

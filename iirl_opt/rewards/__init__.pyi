@@ -39,8 +39,15 @@ from .inclusion_proof import (
 from .lifted_rows import (
     Lifted as Lifted,
 )
+from .most_compatible import (
+    MostCompatible as MostCompatible,
+)
 from .observed_rows import (
     ObservedRow as ObservedRow,
+)
+from .preferences import (
+    Preference as Preference,
+    prefer as prefer,
 )
 from .regret import (
     RegretBound as RegretBound,
@@ -69,7 +76,9 @@ __all__ = [
     "DistinctRows",
     "FeasibleRewards",
     "Lifted",
+    "MostCompatible",
     "ObservedRow",
+    "Preference",
     "RegretBound",
     "RegretElsewhere",
     "RewardBox",
@@ -87,6 +96,7 @@ __all__ = [
     "dard_distance",
     "epic_distance",
     "inclusion",
+    "prefer",
     "regret_bound",
     "regret_elsewhere",
     "reward_distances",

@@ -28,6 +28,7 @@ __all__ = [
     "RewardDomain",
     "RewardRows",
     "RewardSimplex",
+    "UnitBox",
     "domain_rows",
     "least_reward",
     "searched",
@@ -146,6 +147,14 @@ class CentredBox:
 
 
 @dataclass(frozen=True)
+class UnitBox:
+    """Rewards in [0, 1]."""
+
+    def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
+        return [(r >= 0).set_label("box below"), (r <= 1).set_label("box above")]
+
+
+@dataclass(frozen=True)
 class NarrowedDomain:
     """The rewards of a domain that meet rows of the user's own."""
 
@@ -171,7 +180,7 @@ def domain_rows(domain: RewardDomain, r: cp.Expression) -> list[cp.Constraint]:
     InvalidArgument
         What it returns is no list of constraints, or one has nothing to do with r: names it.
     """
-    if isinstance(domain, NarrowedDomain | RewardSimplex | RewardBox | CentredBox):
+    if isinstance(domain, NarrowedDomain | RewardSimplex | RewardBox | CentredBox | UnitBox):
         return domain.constraints(r)
     name = "domain.constraints(r)"
     return _connected(name, CONSTRAINTS(name, domain.constraints(r)), r)
@@ -196,7 +205,7 @@ def least_reward(domain: RewardDomain) -> float | None:
     """Return what no reward of a domain is below, for our own domains."""
     if isinstance(domain, NarrowedDomain):
         return least_reward(domain.base)
-    if isinstance(domain, RewardSimplex):
+    if isinstance(domain, RewardSimplex | UnitBox):
         return 0.0
     if isinstance(domain, RewardBox):
         return -domain.bound

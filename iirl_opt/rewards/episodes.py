@@ -1,32 +1,40 @@
 """The episodes of a game: what was seen, and what a reward makes of it, by arithmetic alone.
 
-An episode is a whole response to a commitment (`iirl_opt.rewards.lifted_rows`) or a trajectory
-(`iirl_opt.rewards.trajectories`). Of a given reward it is asked whether it explains them all, with
-gaps, slack and the violated rows by name; of the episodes, their explicit rows. No solver is met
-here but by `Episodes.outer_rows`: programs over all rewards at once are the `FeasibleRewards`.
+An episode is a whole response to a commitment (`iirl_opt.rewards.lifted_rows`), a trajectory
+(`iirl_opt.rewards.trajectories`), a response that may lose something
+(`iirl_opt.rewards.suboptimal`) or a preference (`iirl_opt.rewards.preferences`). Of a given reward
+it is asked whether it explains them all, with gaps, slack and the violated rows by name; of the
+episodes, their explicit rows, which whole responses of an optimal follower alone have. No solver is
+met here but by `Episodes.outer_rows`: programs over all rewards at once are the `FeasibleRewards`.
 
 An observation that repeats an earlier one stays among the episodes, but its rows stand once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.checks import FLAG, POSITIVE, array_of_floats, checked
-from iirl_opt.errors import InvalidArgument, InvalidObservation, InvalidReward
-from iirl_opt.game.mdp import TwoAgentMDP
+from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.game.reward import check_reward
-from iirl_opt.observation import SEEN, Observation, Trajectory, check_trajectory, observe
 from iirl_opt.rewards.explicit_rows import DistinctRows, first_of_equals
-from iirl_opt.rewards.lifted_rows import GapRows, WholeResponse, same_response
-from iirl_opt.rewards.observed_rows import LABELS, ObservedRow, of_pool, of_response
+from iirl_opt.rewards.observed_rows import (
+    LABELS,
+    ObservedRow,
+    of_loss,
+    of_pool,
+    of_preference,
+    of_response,
+)
+from iirl_opt.rewards.preferences import Preferred
 from iirl_opt.rewards.slack import ViolatedRow, violated_by
-from iirl_opt.rewards.trajectories import CommittedGame, PartialResponse, Watched
+from iirl_opt.rewards.suboptimal import SuboptimalResponse
+from iirl_opt.rewards.told import EpisodeList
+from iirl_opt.rewards.trajectories import Watched
 from iirl_opt.solver.multipliers import by_size, multipliers_of
 
 __all__ = ["Episodes"]
@@ -38,78 +46,8 @@ SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Episodes:
-    """What was seen of a follower, an episode at a time; immutable.
-
-    Attributes
-    ----------
-    game : the game.
-    episodes : whole responses and trajectories, in the order in which they were observed.
-    """
-
-    game: TwoAgentMDP
-    episodes: tuple[WholeResponse | Watched, ...] = ()
-
-    def observe(self, pi1: ArrayLike, response: Trajectory | ArrayLike) -> Self:
-        """Return the rewards that also explain `response` to the commitment `pi1`.
-
-        Parameters
-        ----------
-        pi1 : shape (S, A).
-        response : policy (S, B), deterministic or stochastic, or a boolean mask of all optimal
-            actions; or a trajectory of an optimal follower under this commitment.
-
-        Raises
-        ------
-        InvalidPolicy, InvalidObservation
-            It is no response, or a trajectory of another game or commitment.
-
-        **Cost** arithmetic.
-        """
-        if not isinstance(response, Trajectory):
-            return self.add(observe(self.game, pi1, response))
-        if not np.array_equal(response.pi1, self.game.check_leader_policy(pi1)):
-            raise InvalidObservation(
-                "pi1", "is not what the trajectory was played under", "the same", pi1
-            )
-        return self.add(response)
-
-    @checked(observation=SEEN)
-    def add(self, observation: Observation | Trajectory) -> Self:
-        """Return the rewards that also explain an observation of this game.
-
-        A response that repeats an earlier one, action for action, adds an episode and no rows.
-        """
-        episode: WholeResponse | Watched
-        if isinstance(observation, Trajectory):
-            check_trajectory(self.game, observation)
-            under = (
-                e.environment
-                for e in self.episodes
-                if isinstance(e, Watched) and np.array_equal(e.environment.pi1, observation.pi1)
-            )
-            environment = next(under, None) or CommittedGame(self.game, observation.pi1)
-            episode = Watched(observation, environment)
-        else:
-            known = (e for _, e in self._distinct() if same_response(e.observation, observation))
-            episode = next(known, None) or WholeResponse(self.game, observation)
-        return replace(self, episodes=(*self.episodes, episode))
-
-    @property
-    def seen(self) -> tuple[Observation | Trajectory, ...]:
-        """All responses and trajectories in the order in which they were observed."""
-        return tuple(episode.observation for episode in self.episodes)
-
-    @property
-    def observations(self) -> tuple[Observation, ...]:
-        """All observations in the order in which they were made, where these are whole responses.
-
-        Raises
-        ------
-        InvalidArgument
-            There is a trajectory among them.
-        """
-        return tuple(episode.observation for episode in self._whole())
+class Episodes(EpisodeList):
+    """What a reward makes of the episodes of a game: see `EpisodeList`."""
 
     @property
     def exact(self) -> bool:
@@ -125,18 +63,28 @@ class Episodes:
         """Return the number of rows beside the values: zeros and repetitions left out."""
         pairs = sum(int(pool.counts.size) for _, pool in self._pools())
         lifted = [part.at.size for _, _, rows in self._rows(joint) for part in rows]
-        return pairs + sum(lifted)
+        near = sum(e.count_rows for _, e in self._of_kind(SuboptimalResponse))
+        return pairs + sum(lifted) + near + len(list(self._of_kind(Preferred)))
 
     def gaps(self, reward: ArrayLike) -> Array:
         """Return ``V_t(s) − Q_t(s, b)`` under each response, shape (T, S, B).
 
         A reward is feasible iff no entry is negative and those of tied actions are zero. Of a
-        trajectory the values are the optimal ones.
+        trajectory the values are the optimal ones. (What responses may lose is in `losses`.)
+
+        Raises
+        ------
+        InvalidArgument
+            There is a preference among the episodes, which has no gaps.
 
         **Cost** arithmetic: one linear system an episode, one planning problem a trajectory.
         """
         r = check_reward(self.game, reward)
-        return np.array([episode.gaps(r).gaps for episode in self.episodes]).reshape(self._shape)
+        episodes = [e for e in self.episodes if not isinstance(e, Preferred)]
+        if len(episodes) < len(self.episodes):
+            allowed = "responses and trajectories here; of preferences ask `violations`"
+            raise InvalidArgument("feasible", "holds preferences", allowed, self)
+        return np.array([episode.gaps(r).gaps for episode in episodes]).reshape(self._shape)
 
     def slack(self, reward: ArrayLike) -> Array:
         """Return how far each observed choice is violated, ≥ 0, shape (T, S, B).
@@ -144,9 +92,79 @@ class Episodes:
         By how much an action is better than the response, and by how much one that is known to be
         optimal is no better or worse than it: zero everywhere iff the reward is feasible.
 
+        Raises
+        ------
+        InvalidArgument
+            There is a response that may lose something among the episodes, or a preference: see
+            `violations`.
+
         **Cost** as `gaps`.
         """
+        if len(self._plain) < len(self.episodes):
+            said = f"holds {self._besides(Watched)}"
+            allowed = "optimal responses and trajectories here; of all ask `violations`"
+            raise InvalidArgument("feasible", said, allowed, self)
         return violated_by(self.gaps(reward), self._played)
+
+    def losses(self, reward: ArrayLike) -> Array:
+        """Return what each response loses of the optimal value, ``V* − V``, shape (T, S).
+
+        Whatever was declared, and of responses that are said to be optimal, too.
+
+        Raises
+        ------
+        InvalidReward
+        InvalidArgument
+            There is a trajectory among the episodes, or a preference.
+
+        **Source** `iirl_opt.rewards.suboptimal`. **Cost** arithmetic: two planning problems an
+        episode.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+        >>> iirl.FeasibleRewards(game).observe([[1], [1]], [[1, 0], [1, 0]]).losses([0.0, 1.0])
+        array([[1., 0.]])
+        """
+        r = check_reward(self.game, reward)
+        found = [episode.losses(r).losses for episode in self._responses()]
+        return np.array(found).reshape(len(found), self.game.n_states)
+
+    def compatibility(self, reward: ArrayLike) -> float:
+        """Return the largest loss of any response, per unit of the span of the reward.
+
+        In any state; from the start where that was declared. The span is ``max r − min r``; of a
+        constant the compatibility is 0, for it explains everything. Neither shift nor scale of the
+        reward matters. A small one is compatible with what was seen.
+
+        Raises
+        ------
+        InvalidReward
+        InvalidArgument
+            There is a trajectory among the episodes, or a preference.
+
+        **Source** Lazzati, Mutti & Metelli 2024 (arXiv 2406.03812), for responses to commitments,
+        and divided by the span. **Cost** as `losses`.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[go, go]]], discount=0.5)
+        >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[1, 0], [1, 0]])
+        >>> known.compatibility([0.0, 2.0]), known.compatibility([5.0, 7.0])
+        (1.0, 1.0)
+        """
+        r = check_reward(self.game, reward)
+        episodes, spread = self._responses(), float(np.ptp(r))
+        if not spread:
+            return 0.0
+        start = np.asarray(self.game.start)
+        lost = [(episode.losses(r).losses, episode.declared.start) for episode in episodes]
+        worst = [float(start @ loss if first else loss.max()) for loss, first in lost]
+        return max(worst, default=0.0) / spread
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -155,8 +173,9 @@ class Episodes:
 
     @property
     def _played(self) -> NDArray[np.bool_]:
-        """Which actions are known to be optimal in which episode, (T, S, B)."""
-        return np.array([e.played for e in self.episodes], dtype=bool).reshape(self._shape)
+        """Which actions are known to be optimal in which plain episode, (T, S, B)."""
+        shape = (-1, *self._shape[1:])
+        return np.array([e.played for _, e in self._plain], dtype=bool).reshape(shape)
 
     @checked(tolerance=POSITIVE, exact=FLAG)
     def violations(
@@ -181,25 +200,40 @@ class Episodes:
         **Cost** arithmetic, as `gaps`; exact linear systems if asked for.
         """
         check_reward(self.game, reward)
+        rows = self._wrong_choices(reward, tolerance, exact=exact)
+        for t, episode in enumerate(self.episodes, start=1):
+            if isinstance(episode, SuboptimalResponse | Preferred):
+                found = episode.violated(reward, tolerance, exact=exact)
+                rows += [(t, s, b, slack) for s, b, slack in found]
+        rows.sort(key=lambda row: -row[3])
+        states, actions = (*self.game.states, None), (*self.game.follower_actions, None)
+        return tuple(
+            ViolatedRow(t, states[-1 if s is None else s], actions[-1 if b is None else b], slack)
+            for t, s, b, slack in rows
+        )
+
+    def _wrong_choices(
+        self, reward: ArrayLike, tolerance: float | None, *, exact: bool
+    ) -> list[tuple[int, int | None, int | None, float]]:
+        """Return episode, state, action and slack where a choice of a plain episode is violated."""
+        shape = (-1, *self._shape[1:])
         allowed: Array | float = 0.0 if tolerance is None else tolerance
         if exact:
-            parts = [episode.exact_gaps(reward) for episode in self.episodes]
-            gaps = np.array(parts, dtype=object).reshape(self._shape)
+            parts = [episode.exact_gaps(reward) for _, episode in self._plain]
+            gaps = np.array(parts, dtype=object).reshape(shape)
             allowed = 0.0
         else:
-            found = [episode.gaps(reward) for episode in self.episodes]
-            gaps = np.array([each.gaps for each in found]).reshape(self._shape)
+            found = [episode.gaps(reward) for _, episode in self._plain]
+            gaps = np.array([each.gaps for each in found]).reshape(shape)
             if tolerance is None:
                 local = [np.maximum(each.widths, SHARE * each.scale[:, None]) for each in found]
-                allowed = np.array(local).reshape(self._shape)
+                allowed = np.array(local).reshape(shape)
         slack = violated_by(gaps, self._played)
         wrong = np.array(slack > allowed, dtype=bool)
-        order = np.argsort(-slack[wrong].astype(float), kind="stable")
-        states, actions = self.game.states, self.game.follower_actions
-        return tuple(
-            ViolatedRow(int(t) + 1, states[s], actions[b], float(slack[t, s, b]))
-            for t, s, b in np.argwhere(wrong)[order]
-        )
+        numbers = [t for t, _ in self._plain]
+        return [
+            (numbers[t], int(s), int(b), float(slack[t, s, b])) for t, s, b in np.argwhere(wrong)
+        ]
 
     @checked(tolerance=POSITIVE, exact=FLAG)
     def contains(
@@ -220,7 +254,9 @@ class Episodes:
         that is minimised) when the action may be better than the response by one unit; that of a
         tied action is the gain when it is to be worse by one unit. Actions whose rows are multiples
         of one another share what their row bears. Episodes that repeat an earlier one have no rows;
-        of a ceiling on a state that no trajectory visits the action is None.
+        of a ceiling on a state that no trajectory visits the action is None, and so it is of what a
+        response may lose (the gain when it may lose one unit more); of a loss from the start, and
+        of a preference, the state is None, too.
 
         Parameters
         ----------
@@ -246,10 +282,12 @@ class Episodes:
         1.0
         """
         given = multipliers_of(answer)
-        states, actions = self.game.states, (*self.game.follower_actions, None)
+        states, actions = (*self.game.states, None), (*self.game.follower_actions, None)
         pairs: list[tuple[ObservedRow, float]] = []
         parts = [(t, of_response(given, t, e, rows)) for t, e, rows in self._rows(joint)]
         parts += [(t, of_pool(given, t, pool, joint=joint)) for t, pool in self._pools()]
+        parts += [(t, of_loss(given, t, e)) for t, e in self._of_kind(SuboptimalResponse)]
+        parts += [(t, of_preference(given, t, e, joint)) for t, e in self._of_kind(Preferred)]
         for t, (s, b, numbers) in ((t, each) for t, found in parts for each in found):
             rows = zip(s.tolist(), b.tolist(), numbers.tolist(), strict=True)
             pairs += [(ObservedRow(t, states[i], actions[j]), y) for i, j, y in rows]
@@ -269,12 +307,17 @@ class Episodes:
         Raises
         ------
         InvalidArgument
-            There is a trajectory: the cone of its rewards has no such rows.
+            There is a trajectory, or a response that may lose something: the set of its rewards has
+            no such list of rows; or a preference.
 
         **Cost** arithmetic: one factorisation an episode, and a solve a row; for state rewards once
         an episode, whatever set it belongs to.
         """
         self._whole()
+        return self._explicit(joint)
+
+    def _explicit(self, joint: bool) -> tuple[Array, Array]:
+        """Return the explicit rows of the whole responses of an optimal follower."""
         width = self.game.matrix.shape[0] if joint else self.game.n_states
         parts = [episode.explicit(joint) for _, episode in self._distinct()]
         empty = np.zeros((0, width))
@@ -287,7 +330,8 @@ class Episodes:
         Raises
         ------
         InvalidArgument
-            There is a trajectory: the cone of its rewards has no such rows.
+            There is a trajectory, or a response that may lose something: the set of its rewards has
+            no such list of rows; or a preference.
 
         **Cost** arithmetic: the rows of an episode are made once and shared by all sets that
         contain it, so after one more observation this costs one factorisation, a solve a row of the
@@ -338,50 +382,12 @@ class Episodes:
         rows = [pool.outer_rows(given, ceilings=ceilings) for _, pool in self._pools()]
         return np.concatenate([np.zeros((0, self.game.n_states)), *rows])
 
-    @property
-    def _has_trajectories(self) -> bool:
-        return any(isinstance(episode, Watched) for episode in self.episodes)
-
-    def _whole(self) -> tuple[WholeResponse, ...]:
-        """Return the episodes, all of which must be whole responses."""
-        whole = tuple(episode for episode in self.episodes if isinstance(episode, WholeResponse))
-        if len(whole) < len(self.episodes):
-            raise InvalidArgument(
-                "feasible",
-                "holds trajectories, which say nothing of the states that they do not visit",
-                "whole responses here: `observe(pi1, pi2)`, also of a log that visits every state; "
-                "of trajectories ask `contains`, `violations`, `maximise` and `nearest`, in a "
-                "learner RandomVertex and MeanOfVertices",
-                self,
-            )
-        return whole
-
-    def _distinct(self) -> Iterator[tuple[int, WholeResponse]]:
-        """Yield the whole responses that repeat no earlier one, each with its number from 1."""
-        known: set[int] = set()
-        for t, episode in enumerate(self.episodes, start=1):
-            if isinstance(episode, WholeResponse) and id(episode) not in known:
-                known.add(id(episode))
-                yield t, episode
-
-    def _pools(self) -> Iterator[tuple[int, PartialResponse]]:
-        """Yield what all trajectories under a commitment say, and the number of the first."""
-        under: dict[int, list[tuple[int, Watched]]] = {}
-        for t, episode in enumerate(self.episodes, start=1):
-            if isinstance(episode, Watched):
-                under.setdefault(id(episode.environment), []).append((t, episode))
-        for members in under.values():
-            first, episode = members[0]
-            counts = np.array([e.played for _, e in members]).sum(axis=0, dtype=np.int64)
-            yield first, PartialResponse(episode.environment, counts)
-
     def _has_gaps(self, joint: bool) -> bool:
         """Return whether any row bounds a gap: there is none where nothing depends on actions."""
         whole = any(part.at.size for _, _, parts in self._rows(joint) for part in parts)
-        return whole or any(
-            at.size for _, pool in self._pools() for at in pool.places(joint=joint)[:2]
+        more = any(isinstance(e, SuboptimalResponse | Preferred) for e in self.episodes)
+        return (
+            whole
+            or more
+            or any(at.size for _, pool in self._pools() for at in pool.places(joint=joint)[:2])
         )
-
-    def _rows(self, joint: bool) -> Iterator[tuple[int, WholeResponse, tuple[GapRows, GapRows]]]:
-        for t, episode in self._distinct():
-            yield t, episode, episode.joint_rows if joint else episode.state_rows

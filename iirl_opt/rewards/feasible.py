@@ -25,12 +25,17 @@ Of a trajectory only visited actions are known to be optimal. The rewards that e
 no convex set, and programs work on a cone around them (`iirl_opt.rewards.trajectories`): questions
 about one reward (`contains`, `violations`, `slack`) stay exact, while what a program finds may
 explain less than was seen, and what it excludes is excluded. `exact` says where the two agree.
+
+A response may be declared suboptimal (`iirl_opt.rewards.suboptimal`): ``values[t]``, ``best[t]``
+and ``loss[t]`` in place of the above. And what somebody prefers is a row more (``preferred[t]``,
+`iirl_opt.rewards.preferences`). With a loss ε > 0 or a margin m > 0 the set is no cone: its unit is
+that of ε and m, and constants are in it unless a margin leaves them out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import cvxpy as cp
@@ -48,10 +53,11 @@ from iirl_opt.checks import (
     each,
     is_a,
     one_of,
+    optional,
 )
-from iirl_opt.errors import InvalidArgument, InvalidReward, SolverFailed
+from iirl_opt.errors import Infeasible, InvalidArgument, SolverFailed
 from iirl_opt.game.mdp import GAME
-from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.observation import Trajectory
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
 from iirl_opt.printing.records import Tabular
 from iirl_opt.printing.table import FactTable
@@ -61,21 +67,25 @@ from iirl_opt.rewards.domains import (
     DOMAIN,
     REWARD_ROWS,
     CentredBox,
+    NarrowedDomain,
     RewardBox,
     RewardDomain,
     RewardRows,
+    UnitBox,
     domain_rows,
     least_reward,
-    searched,
 )
-from iirl_opt.rewards.episodes import Episodes
-from iirl_opt.rewards.lifted_rows import Lifted, WholeResponse, gaps_of
-from iirl_opt.rewards.price import LabelledRows, exactly, in_words, priced
-from iirl_opt.rewards.sets import RewardSet, RewardSolution
+from iirl_opt.rewards.geometry import Hull
+from iirl_opt.rewards.lifting import LiftedEpisodes
+from iirl_opt.rewards.most_compatible import MostCompatible, most_compatible
+from iirl_opt.rewards.preferences import Preference, Preferred
+from iirl_opt.rewards.price import exactly, priced
+from iirl_opt.rewards.sets import RewardSolution
+from iirl_opt.rewards.suboptimal import SuboptimalResponse
+from iirl_opt.rewards.told import EPISODES, Seen
 from iirl_opt.rewards.trajectories import Watched
-from iirl_opt.solver import HiGHS, Solver
+from iirl_opt.solver import HiGHS, Solver, solve
 from iirl_opt.solver.records import SOLVER
-from iirl_opt.solver.rules import EXPRESSION
 from iirl_opt.spelling import allowed_names
 
 __all__ = ["FeasibleRewards"]
@@ -86,15 +96,19 @@ Array = NDArray[np.float64]
 Method = Literal["choose", "lifted", "cuts"]
 
 
-def _seen_as(seen: Observation | Trajectory) -> str:
+def _seen_as(seen: Seen) -> str:
     if isinstance(seen, Trajectory):
         return f"a trajectory of {seen.leader_actions.size} steps"
+    if isinstance(seen, Preference):
+        return f"a preference by {seen.by}"
+    if seen.suboptimality is not None:
+        return f"a response of {seen.suboptimality}"
     return "all optimal actions" if seen.whole else "a response"
 
 
-@checked(game=GAME, episodes=each(is_a(WholeResponse, Watched)))
+@checked(game=GAME, episodes=each(is_a(*EPISODES)))
 @dataclass(frozen=True, eq=False)
-class FeasibleRewards(Episodes, RewardSet, Tabular):
+class FeasibleRewards(LiftedEpisodes, Tabular):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).
 
     Immutable: `observe` returns a larger record and shares what is already computed. Rewards are
@@ -122,62 +136,11 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
         """Return a row an episode: what was seen, and how many rows it added to the set."""
         added = {t: int(pool.counts.size) for t, pool in self._pools()}
         added |= {t: sum(x.at.size for x in rows) for t, _, rows in self._rows(joint=False)}
+        added |= {t: e.count_rows for t, e in self._of_kind(SuboptimalResponse)}
+        added |= {t: 1 for t, _ in self._of_kind(Preferred)}
         episodes = enumerate(self.seen, start=1)
         rows = [{"episode": t, "seen": _seen_as(x), "rows": added.get(t, 0)} for t, x in episodes]
         return FactTable(rows, repr(self))
-
-    @checked(r=EXPRESSION)
-    def lifted(self, r: cp.Expression) -> Lifted:
-        """Return the set as ``values[t]`` and ``tied[t]`` (equalities) and ``optimal[t]`` (≥ 0).
-
-        Episodes that repeat an earlier one have none. Trajectories are ``seen[t]`` and ``idle[t]``
-        (equalities) and ``unseen[t]`` (≥ 0), once a commitment.
-
-        Parameters
-        ----------
-        r : affine expression of shape (S,), or (S, A·B) for a joint reward.
-        """
-        rows = self._lifted_rows(r)
-        equalities = [exactly(part) for part in rows if part.kind != "least"]
-        nonnegative = [(part.label, part.value) for part in rows if part.kind == "least"]
-        return Lifted(equalities, nonnegative)
-
-    def _limits(self, r: cp.Expression) -> list[cp.Constraint]:
-        rows = sorted(self._lifted_rows(r), key=lambda part: part.kind == "least")
-        return [exactly(part) for part in rows]
-
-    def _lifted_rows(self, r: cp.Expression, floor: float | None = None) -> list[LabelledRows]:
-        """Return the rows of the set, within a domain of state rewards of at least `floor`."""
-        joint = self._is_joint(r)
-        flat = cp.vec(r, order="C") if joint else r
-        n_states = self.game.n_states
-        rows: list[LabelledRows] = []
-        repeats = Counter(map(id, self.episodes))
-        for t, episode, (free, tied) in self._rows(joint):
-            v = cp.Variable(n_states, name=f"V[{t}]")
-            mean = episode.mean_reward @ flat if joint else flat
-            rows.append(
-                LabelledRows(
-                    f"values[{t}]",
-                    episode.flow.tocsr() @ v - mean,
-                    "equal",
-                    None,
-                    in_words(self.game),
-                )
-            )
-            often = repeats[id(episode)]
-            if tied.on_v.shape[0]:
-                value = gaps_of(tied, flat, v)
-                weight, say = often * tied.size, in_words(self.game, tied.at)
-                rows.append(LabelledRows(f"tied[{t}]", value, "equal", weight, say))
-            if free.on_v.shape[0]:
-                value = gaps_of(free, flat, v)
-                weight, say = often * free.size, in_words(self.game, free.at)
-                rows.append(LabelledRows(f"optimal[{t}]", value, "least", weight, say))
-        for t, pool in self._pools():
-            v = cp.Variable(n_states, name=f"V[{t}]")
-            rows += pool.rows(t, flat, v, joint=joint, floor=floor)
-        return rows
 
     @checked(
         domain=DOMAIN,
@@ -222,7 +185,7 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
         """
         c = in_numbers(self.game, objective, "objective")
         found = None
-        where = searched(domain, subject_to)
+        where = self._searched(domain, subject_to)
         if c.ndim == 1 and (cuts := self._cuts(where, solver, method, price)) is not None:
             found = cuts.maximise(c)
         if found is not None and found.sure:
@@ -252,7 +215,7 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
             shape (S,) or (S, A·B).
         """
         goal = composed(self.game, objective, "objective")
-        return self._program(goal, searched(domain, subject_to), price)[0]
+        return self._program(goal, self._searched(domain, subject_to), price)[0]
 
     def _program(
         self, c: Array | cp.Expression, where: RewardDomain, price: float | None
@@ -294,7 +257,7 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
 
         **Cost** 2k LPs, compiled once.
         """
-        cuts = self._cuts(searched(domain), solver, method)
+        cuts = self._cuts(self._searched(domain), solver, method)
         given = np.eye(self.game.n_states) if directions is None else np.asarray(directions, float)
         found: list[Cut] = []
         if cuts is not None and given.ndim == 2 and given.shape[1] == self.game.n_states:
@@ -323,7 +286,7 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
             raise InvalidArgument("method", f"is {method!r}", allowed, method)
         chosen = HiGHS() if solver is None else solver
         possible = isinstance(chosen, HiGHS) and chosen.method in ("choose", "simplex")
-        if method == "lifted" or not possible or self._has_trajectories:
+        if method == "lifted" or not possible or not self._all_whole:
             return None
         distinct = list(self._distinct())
         blocks = [episode.block for _, episode in distinct]
@@ -375,6 +338,18 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
         problem = cp.Problem(cp.Maximize(goal), limits)
         return self._search(problem, r, (self.game.n_states,), solver)
 
+    def _hull(self, domain: RewardDomain | None, solver: Solver | str | None) -> Hull:
+        said = [preference for _, preference in self._of_kind(Preferred)]
+        if not said:
+            return super()._hull(domain, solver)
+
+        def preferred(r: cp.Expression) -> list[cp.Constraint]:
+            return [exactly(row) for p in said for row in p.rows(1, r, joint=False)]
+
+        without = tuple(e for e in self.episodes if not isinstance(e, Preferred))
+        narrowed = NarrowedDomain(self._searched(domain), preferred)
+        return super(FeasibleRewards, replace(self, episodes=without))._hull(narrowed, solver)
+
     @checked(joint=FLAG, spread=POSITIVE, solver=SOLVER)
     def is_informative(
         self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | str | None = None
@@ -391,13 +366,81 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
         """
         direction = np.random.default_rng(0).uniform(-1, 1, self._variable(joint=joint).shape)
         shape = self.game.shape if joint else direction.shape
+        where: RewardDomain = CentredBox()
+        if any(e.declared.share is not None for _, e in self._of_kind(SuboptimalResponse)):
+            where, direction = UnitBox(), direction - direction.mean()
+        if any(e.observation.by for _, e in self._of_kind(Preferred)):
+            return self._is_met(where, joint=joint, solver=solver)
         for sign in (1.0, -1.0):
-            found = self.maximise(
-                (sign * direction).reshape(shape), domain=CentredBox(), solver=solver
-            )
+            found = self.maximise((sign * direction).reshape(shape), domain=where, solver=solver)
             if found.spread > spread:
                 return True
         return False
+
+    def _is_met(self, where: RewardDomain, *, joint: bool, solver: Solver | str | None) -> bool:
+        """Return whether any reward meets margins, which no constant does, whatever its unit."""
+        r = self._variable(joint=joint)
+        signed = [r >= 0] if isinstance(where, UnitBox) else []
+        try:
+            solve(cp.Problem(cp.Minimize(0), [*self._limits(r), *signed]), solver)
+        except Infeasible:
+            return False
+        return True
+
+    @checked(contrast=optional(array_of_floats(1, 3)), domain=DOMAIN, solver=SOLVER)
+    def most_compatible(
+        self,
+        contrast: ArrayLike | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | str | None = None,
+    ) -> MostCompatible:
+        """Return the non-constant reward under which responses lose least for its span.
+
+        That loss, per unit of span, is a lower bound on what the partner loses under its own
+        reward, whatever that is, and no estimate of it: the truth mostly loses more. It counts for
+        every response, whatever was declared. Rows of a domain, and preferences without a margin,
+        are kept.
+
+        Parameters
+        ----------
+        contrast : w with ``Σ w = 0``, (S,) or (S, A, B): only rewards of ``w · r = 1`` are looked
+            at, and the loss is per unit of that. By default all ordered pairs of states are tried,
+            the best of which is 1 and the worst 0.
+        domain : where to look beside; by default everywhere.
+
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory among the episodes, or a preference with a margin, which has a
+            unit of its own; the contrast does not sum to zero, or is zero.
+        Infeasible
+            The domain holds no such reward.
+
+        **Source** Lazzati, Mutti & Metelli 2024 (arXiv 2406.03812), made free of scale. **Cost**
+        one LP with a contrast, S (S − 1) without.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[stay, go]]], discount=0.5)
+        >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+        >>> found = known.most_compatible()  # who goes from either state to the other errs
+        >>> round(found.loss, 6), found.best, found.worst
+        (0.666667, 0, 1)
+        """
+        return most_compatible(self.game, self._loss_rows, contrast, domain, solver)
+
+    def _loss_rows(self, r: cp.Variable, loss: cp.Variable) -> list[cp.Constraint]:
+        """Return the rows by which no response loses more than a variable."""
+        for kind, said in ((Watched, "trajectories"), (Preferred, "preferences with a margin")):
+            found = (e for _, e in self._of_kind(kind))
+            if any(e.observation.by if isinstance(e, Preferred) else True for e in found):
+                allowed = "responses, and preferences without a margin"
+                raise InvalidArgument("feasible", f"holds {said}", allowed, self)
+        losses = self._losses_by_episode(loss)
+        return [exactly(part) for part in self._lifted_rows(r, losses=losses)]
 
     @checked(solver=SOLVER)
     def explain_infeasibility(
@@ -420,12 +463,6 @@ class FeasibleRewards(Episodes, RewardSet, Tabular):
             if not subset.is_informative(solver=solver):
                 kept = fewer
         return tuple(t + 1 for t in kept)
-
-    def _is_joint(self, r: cp.Expression) -> bool:
-        shapes = {(self.game.n_states,): False, (self.game.n_states, self.game.n_choices): True}
-        if r.shape not in shapes:
-            raise InvalidReward("r", f"has shape {r.shape}", " or ".join(map(str, shapes)), r.shape)
-        return shapes[r.shape]
 
 
 # What an argument `feasible` may be.

@@ -2,7 +2,8 @@
 
 The rows of an episode stand in a program under the labels ``optimal[t]`` and ``tied[t]``, those of
 trajectories under one commitment as ``seen[t]``, ``unseen[t]`` and ``ceiling[t]``, those of a
-largest margin as ``margin[t]``. Rows of zeros and multiples of others are left out there, and the
+largest margin as ``margin[t]``, what a response may lose as ``loss[t]``, and a preference as
+``preferred[t]``. Rows of zeros and multiples of others are left out there, and the
 rest are scaled; here each gap ``V(s) − Q(s, b)`` has a number of its own, in its own unit.
 """
 
@@ -15,16 +16,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.rewards.lifted_rows import GapRows, WholeResponse
+from iirl_opt.rewards.preferences import Preferred
+from iirl_opt.rewards.suboptimal import SuboptimalResponse
 from iirl_opt.rewards.trajectories import PartialResponse
 from iirl_opt.solver.multipliers import rows_under
 
-__all__ = ["LABELS", "ObservedRow", "of_pool", "of_response"]
+__all__ = ["LABELS", "ObservedRow", "of_loss", "of_pool", "of_preference", "of_response"]
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # What the rows of an episode are called, before its number.
-LABELS = ("values", "optimal", "tied", "idle", "seen", "unseen", "ceiling", "margin")
+LABELS = (
+    *("values", "optimal", "tied", "idle", "seen", "unseen", "ceiling", "margin"),
+    *("best", "loss", "nonnegative", "preferred"),
+)
 
 
 class ObservedRow(NamedTuple):
@@ -33,7 +39,7 @@ class ObservedRow(NamedTuple):
     Attributes
     ----------
     episode : counted from 1; of trajectories under one commitment, the first.
-    state : label.
+    state : label; None of a loss from the start, and of a preference.
     action : the follower action whose gap is bounded; None of a bound on the state's value.
 
     Examples
@@ -57,7 +63,8 @@ class PlacedRows(NamedTuple):
 
     Attributes
     ----------
-    states, actions : positions; the action is −1 where the row speaks of the state alone.
+    states, actions : positions; the action is −1 where the row speaks of the state alone, and the
+        state where it speaks of none.
     numbers : multipliers, or a ray's, in the unit of the gaps.
     """
 
@@ -97,3 +104,24 @@ def of_pool(
     ceilings = rows_under(given, f"ceiling[{t}]", away.size)
     if ceilings is not None:
         yield PlacedRows(away, np.full(away.size, -1), ceilings)
+
+
+def of_loss(
+    given: Mapping[str, ArrayLike], t: int, response: SuboptimalResponse
+) -> Iterator[PlacedRows]:
+    """Yield what multipliers by constraint say of what a response may lose."""
+    at = np.arange(1 if response.declared.start else response.environment.game.n_states)
+    found = rows_under(given, f"loss[{t}]", at.size)
+    if found is not None:
+        nowhere = np.full(at.size, -1)
+        yield PlacedRows(nowhere if response.declared.start else at, nowhere, found)
+
+
+def of_preference(
+    given: Mapping[str, ArrayLike], t: int, preference: Preferred, joint: bool
+) -> Iterator[PlacedRows]:
+    """Yield what multipliers by constraint say of a preference, in the unit of values."""
+    found = rows_under(given, f"preferred[{t}]", 1)
+    if found is not None:
+        nowhere = np.array([-1])
+        yield PlacedRows(nowhere, nowhere, found / preference.size(joint=joint))

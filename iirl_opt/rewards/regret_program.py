@@ -8,7 +8,8 @@ the play is
     Σ_ab z(s, a, b) = 1                                               one choice
     G r ≥ 0,  E r = 0                                                 explicit, tied
 
-the rows of the feasible set and advantages linear in r (`iirl_opt.rewards.advantages`). Each M is
+and the lifted rows of responses that may lose something, and of preferences. The rows of the
+feasible set and advantages linear in r (`iirl_opt.rewards.advantages`). Each M is
 as small as the values of `regret_bound` prove.
 
 Source: ours.
@@ -25,13 +26,16 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, checked
 from iirl_opt.errors import InvalidArgument, SolverFailed
+from iirl_opt.observation import Observation
 from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.lifted_rows import WholeResponse
 from iirl_opt.rewards.regret import regret_bound
 from iirl_opt.rewards.regret_rows import Polytope, known_rows
-from iirl_opt.rewards.regret_witness import largest_slack, regret_under
+from iirl_opt.rewards.regret_witness import regret_under
+from iirl_opt.rewards.trajectories import Watched
 from iirl_opt.solver import HiGHS, Solved, solve
 from iirl_opt.solver.records import HIGHS
 
@@ -87,6 +91,7 @@ def worst_regret(
 
     Parameters
     ----------
+    feasible : responses that may lose something and preferences count, too; not trajectories.
     response : as for `regret_bound`; a commitment without response is refused, since the follower's
         own best response would be a second program inside this one.
 
@@ -109,23 +114,44 @@ def worst_regret(
     >>> round(worst_regret(known, [[1], [1]], [[1, 0], [1, 0]]).value, 6)
     0.5
     """
-    proved = regret_bound(feasible, pi1, response, joint=joint, tighten=False, solver=solver)
+    whole = tuple(e for e in feasible.episodes if isinstance(e, WholeResponse))
+    others = tuple(e for e in feasible.episodes if not isinstance(e, WholeResponse))
+    if any(isinstance(e, Watched) for e in others):
+        allowed = "responses and preferences: of trajectories programs know a larger set"
+        raise InvalidArgument("feasible", "holds trajectories", allowed, feasible)
+    if response is None:
+        response = _last_response(feasible, pi1)
+    # What else was seen only narrows the set, so bounds without it hold.
+    plain = FeasibleRewards(feasible.game, whole) if others else feasible
+    proved = regret_bound(plain, pi1, response, joint=joint, tighten=False, solver=solver)
     if not proved.seen:
         raise InvalidArgument(
             "response", "is missing", "the response to this commitment, given or observed", None
         )
     play = Play(feasible.game, proved.pi1, proved.pi2, joint)
-    rows = known_rows(feasible, play)
+    rows = known_rows(plain, play)
     large = np.maximum(proved.values, 0.0)[play.state] - play.advantages.min(axis=1)
     problem, r = _problem(play, rows, large)
+    if others:
+        more = FeasibleRewards(feasible.game, others)
+        shaped = cp.reshape(r, (play.game.n_states, -1), order="C") if joint else r
+        problem = cp.Problem(problem.objective, problem.constraints + more.constraints(shaped))
     solved = solve(problem, solver)
     reward = np.maximum(np.array(r.value), 0.0).reshape(play.reward_shape)
     reward /= reward.sum()
-    if largest_slack(feasible, reward) > proved.tolerance:
+    if feasible.violations(reward, tolerance=proved.tolerance):
         raise SolverFailed(solved)
     assert solved.bound is not None
     value = regret_under(play, True, reward)
     return WorstRegret(value, max(value, min(solved.bound, proved.upper)), reward, solved)
+
+
+def _last_response(feasible: FeasibleRewards, pi1: ArrayLike) -> Array | None:
+    """Return the response seen in the last episode with a commitment, optimal or not."""
+    policy = feasible.game.check_leader_policy(pi1)
+    seen = [o for o in feasible.answers if isinstance(o, Observation)]
+    known = [o for o in seen if np.array_equal(o.pi1, policy)]
+    return known[-1].pi2 if known else None
 
 
 def _problem(play: Play, rows: Polytope, large: Array) -> tuple[cp.Problem, cp.Variable]:

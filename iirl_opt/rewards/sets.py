@@ -283,9 +283,9 @@ class RewardSet(ABC):
 
         **Cost** a few LPs and one singular value decomposition.
         """
+        explicit = self.explicit_rows(joint=joint)
         r = self._variable(joint=joint)
-        box = RewardBox().constraints(r)
-        return dimension(self.lifted(r), self.explicit_rows(joint=joint), box, solver)
+        return dimension(self.lifted(r), explicit, RewardBox().constraints(r), solver)
 
     @checked(domain=DOMAIN, solver=SOLVER)
     def chebyshev_centre(
@@ -331,6 +331,12 @@ class RewardSet(ABC):
         random = np.random.default_rng(rng)
         return hull.walk(hull.ball(solver).centre, n, random, thin=thin, burn=burn)
 
+    def _searched(
+        self, domain: RewardDomain | None, subject_to: RewardRows | None = None
+    ) -> RewardDomain:
+        """Return where to look; a set that has no meaning everywhere refuses some domains."""
+        return searched(domain, subject_to)
+
     def _variable(self, *, joint: bool) -> cp.Variable:
         n_states, n_choices = self.game.n_states, self.game.n_choices
         return cp.Variable((n_states, n_choices) if joint else n_states, name="r")
@@ -350,7 +356,7 @@ class RewardSet(ABC):
         subject_to: RewardRows | None = None,
     ) -> cp.Problem:
         """Return the problem of an objective over the set and a domain, the simplex by default."""
-        limits = domain_rows(searched(domain, subject_to), r)
+        limits = domain_rows(self._searched(domain, subject_to), r)
         return cp.Problem(goal, self.constraints(r) + limits)
 
     def _search(
@@ -367,6 +373,7 @@ class RewardSet(ABC):
 
     def _hull(self, domain: RewardDomain | None, solver: Solver | str | None) -> Hull:
         """Return the set within its domain, with its implicit equalities found."""
+        explicit = self.explicit_rows()
         r = self._variable(joint=False)
-        own = linear_rows(domain_rows(searched(domain), r), r)
-        return Hull.of(r, self.lifted(r), self.explicit_rows(), own, solver)
+        own = linear_rows(domain_rows(self._searched(domain), r), r)
+        return Hull.of(r, self.lifted(r), explicit, own, solver)

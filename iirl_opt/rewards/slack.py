@@ -22,8 +22,9 @@ class ViolatedRow(NamedTuple):
     Attributes
     ----------
     episode : counted from 1.
-    state : label.
-    action : the follower action that would have been better, or (when tied) is worse than played.
+    state : label; None of a loss from the start, and of a preference.
+    action : the follower action that would have been better, or (when tied) is worse than played;
+        None where more is lost than was declared.
     slack : by how much; in the unit of the values.
 
     Examples
