@@ -11,11 +11,11 @@ _start.hold()  # before anything that takes time to import
 
 from pkgutil import iter_modules  # noqa: E402
 
-import lazy_loader  # noqa: E402
+from iirl_opt.rooms import attach  # noqa: E402
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 # Rooms are there by name; a star import brings what stands at the top.
 __all__ = sorted({"__version__", *__all__} - {room.name for room in iter_modules(__path__)})

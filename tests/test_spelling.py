@@ -1,5 +1,7 @@
 """Misspelt names: wherever a name is chosen from a list, the nearest is said."""
 
+from pkgutil import iter_modules
+
 import pytest
 
 import iirl_opt as iirl
@@ -57,3 +59,40 @@ def test_a_long_list_begins_with_the_nearest_and_ends_with_its_count():
 def test_whoever_chooses_from_a_list_is_told_the_nearest(choose, meant):
     with pytest.raises(IIRLError, match=rf"{meant}\S* \(the nearest\)"):
         choose()
+
+
+ROOMS = [
+    iirl,
+    *(
+        getattr(iirl, room.name)
+        for room in iter_modules(iirl.__path__, "")
+        if room.ispkg and room.name != "cli"
+    ),
+]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__)
+def test_a_name_that_a_room_has_not_is_answered_by_the_nearest(room):
+    for name in room.__all__[:3]:
+        wrong = name[:-1] + "zz"
+        with pytest.raises(AttributeError, match=rf"has no attribute '{wrong}'; .*\w") as said:
+            getattr(room, wrong)
+        assert said.value.name == wrong
+    with pytest.raises(AttributeError) as said:
+        _ = room.soup_of_nothing
+    assert ";" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("room", "wrong", "right"),
+    [
+        (iirl.rewards, "analytic_center", "'analytic_centre'"),
+        (iirl, "analytic_center", "iirl_opt.rewards.analytic_centre"),
+        (iirl.commitment, "FeasibleRewards", "iirl_opt.FeasibleRewards"),
+        (iirl.learn, "ChebyshevCenter", "'ChebyshevCentre'"),
+        (iirl, "FeasableRewards", "'FeasibleRewards'"),
+    ],
+)
+def test_american_spellings_and_names_of_other_rooms_are_understood(room, wrong, right):
+    with pytest.raises(AttributeError, match=f"{right}$"):
+        getattr(room, wrong)

@@ -26,6 +26,6 @@ guess, round and repair, the check may not. What all of them share is here (`giv
 | `PolicyImprovement` | a policy is not optimal: another is worth more somewhere |
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -6,6 +6,6 @@ for its instances and a predicate on one instance; ``iirl-opt claims FILE`` trie
 ``claims`` of a Python file. hypothesis (the extra ``testing``) is loaded when claims are tried.
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -20,6 +20,6 @@ proofs                         ``tree_proof`` (of a search), ``proof`` (of any c
 =============================  ==================================================================
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

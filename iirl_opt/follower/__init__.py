@@ -9,6 +9,6 @@ they play in a state depends on its optimal action values alone.
 * `ProportionalFollower`: ``π2(b | s) ∝ f(Q*(s, b))`` for a function f ≥ 0 (Theorem 3).
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

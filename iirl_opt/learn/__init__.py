@@ -9,6 +9,6 @@
 * `proposition_1`: when regret vanishes; `limits` and `same_answer`: what nobody can learn
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

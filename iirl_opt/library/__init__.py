@@ -3,6 +3,6 @@
 `families` has a file for each family of questions; `schema` lists the tables that they share.
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Occupancy-measure programs: discounted state–action frequencies, budgets, their prices."""
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

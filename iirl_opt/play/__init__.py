@@ -1,5 +1,5 @@
 """The follower as a person: a maze whose doors a learner opens, and a terminal to walk it in."""
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Pictures of games, rewards, regret and chains, by matplotlib (the extra ``plot``)."""
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

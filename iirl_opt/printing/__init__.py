@@ -5,6 +5,6 @@ Every record has a `repr` of one screen (`iirl_opt.brief`). One that says more a
 puts many records into one `FactTable`.
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -28,6 +28,6 @@ leaks, and the process is as it was: warnings' filters, standard output, signal 
 that share no variable may be solved in threads.
 """
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,12 +4,11 @@ The strategies need the extra ``testing``; the assertions do not. Opening this r
 and what else the first example of a test would wait for (`iirl_opt.testing.first_example`).
 """
 
-import lazy_loader
-
 from iirl_opt.errors import MissingExtra
+from iirl_opt.rooms import attach
 from iirl_opt.testing import first_example as first_example
 
-_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_found, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:

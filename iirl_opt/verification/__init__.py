@@ -1,5 +1,5 @@
 """Is the reward this one? Ideal and strict environments, realising and verifying them."""
 
-import lazy_loader
+from iirl_opt.rooms import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)
