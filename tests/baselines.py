@@ -86,6 +86,7 @@ def made(what):
         "pruned": lambda: iirl.game.prune(GAME),
         "search": lambda: iirl.commitment.Enumeration().search(made("problem")),
         "bound": lambda: iirl.rewards.regret_bound(made("feasible"), PI1),
+        "minimax": lambda: iirl.commitment.minimax_regret(made("feasible"), rounds=0),
         "elsewhere": lambda: iirl.rewards.regret_elsewhere(made("feasible"), GAME, PI1),
         "condition": lambda: iirl.learn.convergence_condition(GAME, R),
         "proof": lambda: iirl.occupancy.policy_improvement(GAME, R, JOINT, best_joint()),
@@ -487,6 +488,7 @@ REWARDS = {
     "ConvergenceCondition.pi1": on("condition", k=0),
     "RegretBound.check": on("bound"),
     "RegretElsewhere.check": on("elsewhere"),
+    "MinimaxRegret.check": on("minimax"),
     "VerificationProtocol": lambda: dict(game=GAME, hypothesis=R),
     "VerificationProtocol.tell": on("protocol", response=PI2, pi1=PI1),
     "affine_distance": lambda: dict(first=R, second=OTHER),
@@ -505,6 +507,7 @@ REWARDS = {
     "prove_inclusion": lambda: dict(feasible=made("feasible"), halfspaces=ROWS),
     "realise": lambda: dict(game=made("mazelike"), environment=made("strict")),
     "regret_bound": lambda: dict(feasible=made("feasible"), pi1=PI1),
+    "minimax_regret": lambda: dict(feasible=made("feasible"), game=GAME, rounds=0),
     "regret_elsewhere": lambda: dict(feasible=made("feasible"), game=GAME, pi1=PI1),
     "satisfies_condition_b": lambda: dict(game=GAME),
     "strict_environment": environment(epsilon=0.1),
@@ -703,8 +706,13 @@ TESTING = {
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.
 NOT_WALKED = {
+<<<<<<< HEAD
     r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|FiniteHorizon|Identification|Information|"
     r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|RegretElsewhere|Reply|Search|"
+=======
+    r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|Identification|Information|"
+    r"MinimaxRegret|Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|RegretElsewhere|Reply|Search|"
+>>>>>>> f104744 (Minimax regret: commitments that are safe whatever the reward, with bounds for deterministic and for all)
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"

@@ -15,6 +15,7 @@ constraints of the leader      ``bilevel`` (rows), ``admissible`` (a state at a 
 a choice among methods         ``methods``: `commit`
 dominance                      ``dominating``
 the wrong follower             ``misspecification``
+safe whatever the reward       ``minimax``; its programs ``minimax_program``, ``minimax_mixed``
 ties, decided exactly          ``answers``, ``exact``
 proofs                         ``tree_proof`` (of a search), ``proof`` (of any commitment)
 =============================  ==================================================================

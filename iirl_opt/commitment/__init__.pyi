@@ -51,6 +51,10 @@ from .methods import (
     OccupancyProgram as OccupancyProgram,
     commit as commit,
 )
+from .minimax import (
+    MinimaxRegret as MinimaxRegret,
+    minimax_regret as minimax_regret,
+)
 from .misspecification import (
     Information as Information,
     Misspecified as Misspecified,
@@ -99,6 +103,7 @@ __all__ = [
     "Information",
     "JointOptimum",
     "LocalSearch",
+    "MinimaxRegret",
     "Misspecified",
     "MixedCommitment",
     "MixedInteger",
@@ -116,6 +121,7 @@ __all__ = [
     "dominance",
     "grid_check",
     "joint_leader_policy",
+    "minimax_regret",
     "misspecification_loss",
     "start_gradient",
     "value_bounds",

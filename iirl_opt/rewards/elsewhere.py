@@ -18,7 +18,7 @@ its image there. Source: ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -36,7 +36,7 @@ from iirl_opt.rewards.advantages import Play
 from iirl_opt.rewards.constant import MaybeConstant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret import RegretBound, proved_bound, regret_bound
-from iirl_opt.rewards.regret_products import STRICT, RegretProgram, n_products
+from iirl_opt.rewards.regret_products import RegretProgram, n_products, strict
 from iirl_opt.rewards.regret_rows import Programs, known_rows, onto_simplex, same_rewards
 from iirl_opt.rewards.regret_witness import GROWTH, WorstSoFar, largest_slack
 from iirl_opt.solver import HiGHS, Solved, Status, solve
@@ -111,7 +111,7 @@ class RegretElsewhere(Tabular, MaybeConstant):
     @property
     def by_arithmetic(self) -> bool:
         """Whether `upper` is proved by our own arithmetic, and no solver's word."""
-        return self.upper >= self.proved.upper
+        return self.upper >= self.proved.upper - self.tolerance
 
     @property
     def _reward_found(self) -> Array:
@@ -272,12 +272,8 @@ def _exactly(
     solver: HiGHS | None,
 ) -> RegretElsewhere:
     """Return bounds with what the mixed-integer program adds."""
-    chosen = STRICT if solver is None else solver
-    if time_limit is not None:
-        given = chosen.time_limit
-        chosen = replace(chosen, time_limit=min(time_limit, given or time_limit))
     try:
-        solved = solve(program.problem(), chosen, throw=False)
+        solved = solve(program.problem(), strict(solver, time_limit), throw=False)
     except Interrupted as stop:
         stop.found = _with_word(found, stop.solved)
         raise

@@ -30,7 +30,7 @@ Source: ours; the reformulation-linearisation of Sherali & Adams 1990, over cone
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cvxpy as cp
@@ -45,15 +45,22 @@ from iirl_opt.rewards.ceiling import Ceiling
 from iirl_opt.rewards.regret_rows import Polytope, Programs
 from iirl_opt.solver import HiGHS
 
-__all__ = ["STRICT", "RegretProgram", "most_visits", "n_products"]
+__all__ = ["SLACK", "RegretProgram", "most_visits", "n_products", "strict"]
 
 Array = NDArray[np.float64]
 
 # HiGHS counts 1e-6 as zero by default, which would pass for a visit.
-STRICT = HiGHS(options={"mip_feasibility_tolerance": 1e-9, "mip_abs_gap": 1e-10})
+STRICT = {"mip_feasibility_tolerance": 1e-9, "mip_abs_gap": 1e-10}
 
 # U is widened by this share, so that rounding cuts no play off.
 SLACK = 1e-9
+
+
+def strict(solver: HiGHS | None, seconds: float | None) -> HiGHS:
+    """Return a solver for a mixed-integer program, within a time if one is given."""
+    chosen = HiGHS(options=STRICT) if solver is None else solver
+    limits = [limit for limit in (chosen.time_limit, seconds) if limit is not None]
+    return replace(chosen, time_limit=min(limits, default=None))
 
 
 def n_products(game: TwoAgentMDP, n_rows: int) -> int:
