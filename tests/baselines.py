@@ -706,13 +706,9 @@ TESTING = {
 
 # What is public, but takes nothing from a user: by the pattern of its name, and why.
 NOT_WALKED = {
-<<<<<<< HEAD
     r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|FiniteHorizon|Identification|Information|"
-    r"Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|RegretElsewhere|Reply|Search|"
-=======
-    r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|Identification|Information|"
-    r"MinimaxRegret|Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|RegretElsewhere|Reply|Search|"
->>>>>>> f104744 (Minimax regret: commitments that are safe whatever the reward, with bounds for deterministic and for all)
+    r"MinimaxRegret|Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
+    r"RegretElsewhere|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
