@@ -57,6 +57,9 @@ def made(what):
         ),
         "response": lambda: iirl.OptimalFollower().respond(GAME, R, PI1),
         "feasible": lambda: iirl.FeasibleRewards(GAME).observe(PI1, made("response")),
+        "soft": lambda: iirl.rewards.SoftRewards(GAME, 1.0, 1e-9).observe(
+            PI1, SOFT.respond(GAME, R, PI1)
+        ),
         "observation": lambda: iirl.observe(GAME, PI1, made("response")),
         "preference": lambda: iirl.rewards.prefer(GAME, (PI1, PI2), (PI1, PI2)),
         "trajectory": lambda: iirl.observation.record_trajectory(GAME, PI1, STEPS),
@@ -204,6 +207,7 @@ def expression():
 
 
 PROPORTIONAL = iirl.ProportionalFollower(np.exp)
+SOFT = iirl.follower.SoftOptimalFollower(1.0)
 FOLLOWERS = {
     "OptimalFollower": iirl.OptimalFollower(),
     "EpsilonGreedyFollower": iirl.EpsilonGreedyFollower(0.2),
@@ -307,6 +311,13 @@ SEEN = {
     "Exponential": lambda: dict(rate=2.0),
     "Power": lambda: dict(exponent=2),
     "best_responses": lambda: dict(game=GAME, reward=R, pi1=PI1),
+    "soft_optimum": lambda: dict(game=GAME, reward=R, pi1=PI1, temperature=1.0),
+    "SoftOptimalFollower": lambda: dict(temperature=1.0),
+    **{
+        f"SoftOptimalFollower.{name}": lambda: (SOFT, dict(game=GAME, reward=R, pi1=PI1))
+        for name in ("log_respond", "values")
+    },
+    "SoftOptimalFollower.respond": respond(SOFT),
     "check_trajectory": lambda: dict(game=GAME, trajectory=made("trajectory")),
     "observe": lambda: dict(game=GAME, pi1=PI1, response=made("response")),
     "Suboptimality": lambda: dict(loss=0.5),
@@ -477,6 +488,20 @@ REWARDS = {
     "prefer": lambda: dict(game=GAME, better=(PI1, PI2), worse=(PI1, PI2), by=0.0),
     "FeasibleRewards.violations": on("feasible", reward=R),
     "FeasibleRewards.widths": on("feasible", directions=np.eye(2)[:1]),
+    "SoftRewards": lambda: dict(game=GAME, temperature=1.0, band=0.1, answers=made("soft").answers),
+    "SoftRewards.add": on("soft", seen=lambda: iirl.observe(GAME, PI1, np.full((2, 2), 0.5))),
+    "SoftRewards.best_temperature": on("soft", reward=R),
+    "SoftRewards.constraints": on("soft", r=expression),
+    "SoftRewards.contains": on("soft", reward=R),
+    "SoftRewards.fit": on("soft"),
+    "SoftRewards.maximise": on("soft", objective=R),
+    "SoftRewards.misfit": on("soft", reward=R),
+    "SoftRewards.nearest": on("soft", reward=R),
+    "SoftRewards.observe": on("soft", pi1=PI1, response=np.full((2, 2), 0.5)),
+    "SoftRewards.observe_log": on("soft", pi1=PI1, log_response=np.log(np.full((2, 2), 0.5))),
+    "SoftRewards.problem": on("soft", objective=R),
+    "SoftRewards.random_vertex": on("soft", rng=rng),
+    "SoftRewards.widths": on("soft", directions=np.eye(2)[:1]),
     "RewardBox": dict,
     "RewardBox.contains": lambda: (iirl.RewardBox(), dict(reward=R)),
     "RewardSimplex.contains": lambda: (iirl.RewardSimplex(), dict(reward=UNIT)),
@@ -504,6 +529,8 @@ REWARDS = {
     "convergence_condition": lambda: dict(game=GAME, truth=R),
     "ideal_environment": environment(),
     "identify": lambda: dict(feasible=made("feasible"), hypothesis=R),
+    "identifiability": lambda: dict(game=GAME, commitments=[PI1]),
+    "verify_soft_optimal": lambda: dict(hypothesis=R, known=made("soft")),
     "prove_inclusion": lambda: dict(feasible=made("feasible"), halfspaces=ROWS),
     "realise": lambda: dict(game=made("mazelike"), environment=made("strict")),
     "regret_bound": lambda: dict(feasible=made("feasible"), pi1=PI1),
@@ -550,6 +577,15 @@ LEARNING = {
 
 BAYESIAN = {
     "BoltzmannFamily.follower": lambda: (iirl.bayesian.BoltzmannFamily(), dict(parameter=1.0)),
+    "SoftOptimalFamily.follower": lambda: (iirl.bayesian.SoftOptimalFamily(), dict(parameter=1.0)),
+    "SoftOptimalFamily.log_answer": lambda: (
+        iirl.bayesian.SoftOptimalFamily(),
+        dict(q=Q, parameter=1.0, tolerance=0.0),
+    ),
+    "SoftOptimalFamily.log_planned": lambda: (
+        iirl.bayesian.SoftOptimalFamily(),
+        dict(kernel=made("mdp").matrix, discount=0.5, q=Q, parameter=1.0),
+    ),
     "BoltzmannFamily.log_answer": lambda: (
         iirl.bayesian.BoltzmannFamily(),
         dict(q=Q, parameter=1.0),
@@ -712,14 +748,14 @@ NOT_WALKED = {
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
-    r"PlantedTies|"
+    r"PlantedTies|Identifiability|SoftAnswer|SoftFit|SoftOptimum|SoftReport|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"ChoiceRow|MostCompatible|ObservedRow|Preference|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
         "a record: the library makes it, its constructor stores what it is given"
     ),
     r"(AngleBound|ClassInclusion|CommitmentBound|Inclusion|Infeasibility|Instance|Optimality|"
-    r"PolicyImprovement|SparseRows|Violation|Witness)": (
+    r"PolicyImprovement|RewardRank|SparseRows|Violation|Witness)": (
         "the data of a certificate: whatever they are, `check` says whether they prove the claim"
     ),
     r"\w+\.(shares|matches|combined|paid|proved|halfspaces|missed|exact|read|entries|times|transposed|"

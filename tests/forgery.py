@@ -18,6 +18,7 @@ from iirl_opt.certificate import (
     Inclusion,
     Optimality,
     PolicyImprovement,
+    RewardRank,
     Violation,
     Witness,
 )
@@ -99,6 +100,11 @@ def tightened(c, rng):
 
     The slack is what separates the claim from the truth, in rationals.
     """
+    if isinstance(c, RewardRank):  # one dimension less than is left
+        free = max(set(range(c.unknowns)) - set(c.columns))
+        spare = sorted(set(range(c.unknowns)) - set(c.rows))[0]
+        more = {"rows": (*c.rows, spare), "columns": (*c.columns, free)}
+        return replace(c, null=c.null[:-1], claim="", **more)
     bounds = [bound for bound in _bounds(c) if bound is not None]
     if not bounds:
         return None

@@ -21,6 +21,7 @@ from iirl_opt.certificate import (
     Infeasibility,
     Optimality,
     PolicyImprovement,
+    RewardRank,
     SparseRows,
     Violation,
     Witness,
@@ -32,7 +33,7 @@ from iirl_opt.occupancy import policy_improvement
 from iirl_opt.occupancy.proof import Side, infeasibility, optimality
 from iirl_opt.rewards import violation, witness
 from iirl_opt.rewards.inclusion_proof import class_inclusion, inclusion, least_tangent
-from iirl_opt.verification import angle_bound
+from iirl_opt.verification import angle_bound, identifiability
 
 __all__ = ["DISCOUNTS", "KINDS", "SCALES", "honest", "loosened"]
 
@@ -187,6 +188,12 @@ def an_improvement(rng, scale, discount, floats):
     return policy_improvement(game, reward, old, best_policy(game, reward))
 
 
+def a_reward_rank(rng, scale, discount, floats):
+    game, kind = a_game(rng, discount, floats=floats), rng.choice(["state", "follower", "joint"])
+    times = int(rng.integers(1, 3))
+    return identifiability(game, rng.dirichlet(np.ones(2), (times, 3)), str(kind)).certificate
+
+
 KINDS = {
     "optimality": an_optimality,
     "optimality within constraints": a_constrained_optimality,
@@ -198,6 +205,7 @@ KINDS = {
     "inclusion in a cone": a_cone_inclusion,
     "angle bound": an_angle_bound,
     "policy improvement": an_improvement,
+    "reward rank": a_reward_rank,
     "search tree": a_search_tree,
 }
 
@@ -229,6 +237,7 @@ def loosened(c):
         ClassInclusion: ("on_gaps", "on_values"),
         AngleBound: ("rays",),
         CommitmentBound: (),
+        RewardRank: (),
     }[type(c)]
     c = replace(c, claim="", **{name: rounded(getattr(c, name)) for name in names})
     if isinstance(c, Optimality):

@@ -17,6 +17,7 @@ from iirl_opt.certificate import (
     Infeasibility,
     Optimality,
     PolicyImprovement,
+    RewardRank,
     Violation,
     Witness,
 )
@@ -319,6 +320,8 @@ def is_true(c):
         return _witness(c)
     if isinstance(c, Inclusion):
         return all(_within(c, h) for h in c.halfspaces)
+    if isinstance(c, RewardRank):
+        return _reward_rank(c)
     assert isinstance(c, AngleBound | ClassInclusion)
     limit = c.tan_squared if isinstance(c, AngleBound) else c.tan**2
     if len(c.reward) == 1:
@@ -330,6 +333,27 @@ def is_true(c):
         return isinstance(c, ClassInclusion) and least_share(rows, c.reward * 0 + 1) is None
     found = widest(rows, c.reward)
     return found is not None and found <= limit
+
+
+def _reward_rank(c):
+    """By what each unit reward's values, if only the first action is played, lack in the others."""
+    n, n_a, n_b = c.instance.shape
+    kernel, gamma = kernel_of(c), c.instance.discount
+    shape = {"state": (n, 1, 1), "follower": (n, 1, n_b), "joint": (n, n_a, n_b)}[c.rewards]
+    units = np.eye(int(np.prod(shape)), dtype=int) * ONE
+    lacking = []
+    for unit in units:
+        reward = np.broadcast_to(unit.reshape(shape), c.instance.shape)
+        column = []
+        for pi1 in share(c.commitments):
+            own = (pi1[:, :, None] * reward).sum(axis=1)
+            ahead = gamma * (pi1[:, :, None, None] * kernel).sum(axis=1)
+            v = solve(np.eye(n, dtype=int) - ahead[:, 0], own[:, 0])
+            column.append((own + ahead @ v - v[:, None]).ravel())
+        lacking.append(np.concatenate(column))
+    lacking, stated = np.array(lacking), c.null[:, : len(units)]
+    left = len(units) - rank(lacking)
+    return bool(not (stated @ lacking).any() and len(stated) == rank(stated) == left)
 
 
 def _optimality(c):

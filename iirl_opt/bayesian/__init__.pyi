@@ -13,6 +13,7 @@ from .families import (
     BoltzmannFamily as BoltzmannFamily,
     EpsilonGreedyFamily as EpsilonGreedyFamily,
     FollowerFamily as FollowerFamily,
+    SoftOptimalFamily as SoftOptimalFamily,
 )
 from .posterior import (
     Posterior as Posterior,
@@ -56,6 +57,7 @@ __all__ = [
     "ReflectedStep",
     "Ridge",
     "SimplexWalk",
+    "SoftOptimalFamily",
     "UniformPrior",
     "exponential_prior",
     "sample",

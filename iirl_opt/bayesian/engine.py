@@ -197,7 +197,11 @@ def score(bank: Bank, e: int, family: Any, q: Array, parameter: float, tolerance
     """Return ``Σ n(s, b) log π2(b | s)`` of episode e at action values q (S, B)."""
     span = slice(bank.offsets[e], bank.offsets[e + 1])
     counts = bank.counts[span]
-    log = family.log_answer(q[bank.seen[span]], parameter, tolerance)
+    if hasattr(family, "log_planned"):  # it plans for its own play, not by Q* alone
+        log = family.log_planned(_kernel_rows(bank, e), bank.discount, q, parameter)
+        log = log[bank.seen[span]]
+    else:
+        log = family.log_answer(q[bank.seen[span]], parameter, tolerance)
     return float((counts * np.where(counts > 0, log, 0.0)).sum())
 
 

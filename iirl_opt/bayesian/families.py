@@ -1,18 +1,21 @@
 """Families of followers: response models with one unknown number (paper, Section 5.1).
 
 A family says what a follower of parameter θ plays in a state where the optimal action values are
-``Q*(s, ·)``, in logarithms, and makes that follower for planning. Two are here:
+``Q*(s, ·)``, in logarithms, and makes that follower for planning. Here are:
 
 * `BoltzmannFamily`: ``π2(b | s) ∝ exp(β Q*(s, b))`` with unknown β ≥ 0;
-* `EpsilonGreedyFamily`: optimal with probability 1 − ε, else uniform, with unknown ε in [0, 1].
+* `EpsilonGreedyFamily`: optimal with probability 1 − ε, else uniform, with unknown ε in [0, 1];
+* `SoftOptimalFamily`: reward plus entropy is maximised, at an unknown temperature 1/β. It plans for
+  its own play, which is no function of Q*.
 
-Your own family is any object with the members of `FollowerFamily`.
+Your own family is any object with the members of `FollowerFamily`; one that plans for its own play
+has `SoftOptimalFamily.log_planned` beside them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +25,9 @@ from iirl_opt.checks import NOT_NEGATIVE, SHARE, checked, has
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower
 from iirl_opt.follower.protocols import VALUES, Follower
+from iirl_opt.follower.soft import SoftOptimalFollower, soft_log_play
 
-__all__ = ["BoltzmannFamily", "EpsilonGreedyFamily", "FollowerFamily"]
+__all__ = ["BoltzmannFamily", "EpsilonGreedyFamily", "FollowerFamily", "SoftOptimalFamily"]
 
 Array = NDArray[np.float64]
 
@@ -141,3 +145,56 @@ class EpsilonGreedyFamily:
     def follower(self, parameter: float) -> Follower:
         """Return `EpsilonGreedyFollower` of this ε that mixes its ties."""
         return EpsilonGreedyFollower(min(max(float(parameter), 0.0), 1.0), ties="mix")
+
+
+@dataclass(frozen=True)
+class SoftOptimalFamily:
+    """Soft-optimal followers with unknown inverse temperature β = 1/λ.
+
+    They maximise reward plus λ times entropy, and so plan for their own play: the likelihood of a
+    reward takes soft planning (`log_planned`), some linear systems a commitment. β is in one over
+    the unit of the reward, as a Boltzmann follower's; a temperature that is known is the prior
+    ``Known(1 / λ)``.
+
+    **Source** Ziebart, Bagnell & Dey 2010; `iirl_opt.follower.SoftOptimalFollower`.
+
+    Examples
+    --------
+    >>> import iirl_opt as iirl
+    >>> game, truth = iirl.random_game(4, 2, 2, rng=0)
+    >>> family, pi1 = SoftOptimalFamily(), [[1, 0]] * 4
+    >>> seen = family.follower(2.0).respond(game, truth, pi1)
+    >>> known = iirl.Posterior(iirl.bayesian.Evidence(game).respond(pi1, seen, weight=9.0), family)
+    >>> likelihood = [known.log_likelihood(truth, beta) for beta in (1.0, 2.0, 4.0)]
+    >>> likelihood.index(max(likelihood))
+    1
+    """
+
+    parameter = "beta"
+    scales = True
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+
+    @checked(q=VALUES, parameter=NOT_NEGATIVE, tolerance=NOT_NEGATIVE)
+    def log_answer(self, q: Array, parameter: float, tolerance: float = 0.0) -> Array:
+        """Return the logarithm of the play at *soft* action values (n, B), of the follower's own.
+
+        At Q* it is the Boltzmann follower's.
+        """
+        return BoltzmannFamily().log_answer(q, parameter, tolerance)
+
+    @checked(q=VALUES, discount=SHARE, parameter=NOT_NEGATIVE)
+    def log_planned(self, kernel: Any, discount: float, q: Array, parameter: float) -> Array:
+        """Return the logarithm of the play (S, B) in a problem of which Q* is known.
+
+        Parameters
+        ----------
+        kernel : (S·B, S), with row ``s·B + b``.
+        q : Q*, shape (S, B), by which the reward is known, too.
+        """
+        reward = q - (discount * (kernel @ q.max(axis=1))).reshape(q.shape)
+        return soft_log_play(kernel, discount, parameter * reward)
+
+    @checked(parameter=NOT_NEGATIVE)
+    def follower(self, parameter: float) -> Follower:
+        """Return `SoftOptimalFollower` of the temperature 1/β; of β = 0 what plays uniformly."""
+        return SoftOptimalFollower(1 / parameter) if parameter else BoltzmannFollower(0.0)

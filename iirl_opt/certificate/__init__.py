@@ -9,9 +9,9 @@ the format.
 This room has the records and their one check: what a certificate holds (`record`, `fields`, `form`,
 `instance`) and the conditions of each kind. Who makes one stands where the answer is found, as
 `optimality` in `iirl_opt.occupancy`, `violation`, `witness` and `inclusion` in `iirl_opt.rewards`,
-`commitment_bound` in `iirl_opt.commitment` and `angle_bound` in `iirl_opt.verification`: makers may
-guess, round and repair, the check may not. What all of them share is here (`given`, `dyadic`), and
-`certify` finds the maker of an answer by its type.
+`commitment_bound` in `iirl_opt.commitment`, `angle_bound` and `identifiability` in
+`iirl_opt.verification`: makers may guess, round and repair, the check may not. What all of them
+share is here (`given`, `dyadic`), and `certify` finds the maker of an answer by its type.
 
 | kind | claim |
 | --- | --- |
@@ -24,6 +24,7 @@ guess, round and repair, the check may not. What all of them share is here (`giv
 | `AngleBound` | a response in a strict environment is only optimal within an angle of a reward |
 | `CommitmentBound` | no deterministic commitment earns more against this follower |
 | `PolicyImprovement` | a policy is not optimal: another is worth more somewhere |
+| `RewardRank` | how far the reward is told by soft-optimal answers to these commitments |
 """
 
 from iirl_opt.rooms import attach

@@ -37,6 +37,9 @@ from .responses import (
     Violation as Violation,
     Witness as Witness,
 )
+from .reward_rank import (
+    RewardRank as RewardRank,
+)
 from .tree import (
     CommitmentBound as CommitmentBound,
 )
@@ -53,6 +56,7 @@ __all__ = [
     "Match",
     "Optimality",
     "PolicyImprovement",
+    "RewardRank",
     "SparseRows",
     "Violation",
     "Witness",

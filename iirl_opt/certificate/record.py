@@ -53,6 +53,7 @@ HOMES = {
     "infeasibility": "occupancy",
     "optimality": "occupancy",
     "policy improvement": "policies",
+    "reward rank": "reward_rank",
     "search tree": "tree",
     "violation": "responses",
     "witness": "responses",

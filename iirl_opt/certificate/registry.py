@@ -18,6 +18,7 @@ __all__ = ["certify"]
 CERTIFIED = (
     "Certificate",
     "Commitment",
+    "Identifiability",
     "Infeasible error of an occupancy program",
     "OccupancySolution",
     "VerificationReport",
@@ -31,7 +32,7 @@ def certify(answer: Any) -> Certificate:
     Parameters
     ----------
     answer : what this library answered: a verification report, a commitment, an occupancy solution,
-        an `Infeasible` error of an occupancy program, a certificate.
+        an identifiability, an `Infeasible` error of an occupancy program, a certificate.
 
     Raises
     ------

@@ -16,6 +16,11 @@ from .protocols import (
     Follower as Follower,
     LocalFollower as LocalFollower,
 )
+from .soft import (
+    SoftOptimalFollower as SoftOptimalFollower,
+    SoftOptimum as SoftOptimum,
+    soft_optimum as soft_optimum,
+)
 from .steps import (
     check_steps as check_steps,
 )
@@ -30,6 +35,9 @@ __all__ = [
     "OptimalFollower",
     "Power",
     "ProportionalFollower",
+    "SoftOptimalFollower",
+    "SoftOptimum",
     "best_responses",
     "check_steps",
+    "soft_optimum",
 ]

@@ -10,8 +10,8 @@ the documentation, imports nothing of the library, and decides everything in who
 fractions.
 
 `arithmetic` has the numbers, `reading` what a document may look like, `game` the game and the
-fields; `occupancy`, `responses`, `inclusion` and `tree` check one kind of claim each; `document`
-joins them, and `command` is the command.
+fields; `occupancy`, `responses`, `inclusion`, `rank` and `tree` check one kind of claim each;
+`document` joins them, and `command` is the command.
 """
 
 from .command import inspect, main

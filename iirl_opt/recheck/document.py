@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from . import inclusion, occupancy, responses, tree
+from . import inclusion, occupancy, rank, responses, tree
 from .game import Fields, game_of
 from .reading import TROUBLE, NotProved, Unreadable, form, need, whole
 
@@ -30,6 +30,11 @@ KINDS: dict[str, tuple[Callable[[Fields], str], str, str]] = {
         occupancy.policy_improvement,
         "evaluation of both policies",
         "reward old new old_values new_values state gain",
+    ),
+    "reward rank": (
+        rank.reward_rank,
+        "the soft Bellman equation is linear in reward and values",
+        "commitments rewards rows columns modulus null",
     ),
     "violation": (
         responses.violation,

@@ -68,6 +68,15 @@ from .sets import (
 from .slack import (
     ViolatedRow as ViolatedRow,
 )
+from .soft import (
+    SoftRewards as SoftRewards,
+)
+from .soft_fit import (
+    SoftFit as SoftFit,
+)
+from .soft_rows import (
+    SoftAnswer as SoftAnswer,
+)
 
 __all__ = [
     "AffineClass",
@@ -85,6 +94,9 @@ __all__ = [
     "RewardDomain",
     "RewardSimplex",
     "RewardSolution",
+    "SoftAnswer",
+    "SoftFit",
+    "SoftRewards",
     "ViolatedRow",
     "WorstRegret",
     "affine_distance",

@@ -38,7 +38,7 @@ from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import EXPRESSION
 
-__all__ = ["RewardSet", "RewardSolution"]
+__all__ = ["RewardPrograms", "RewardSet", "RewardSolution"]
 
 Array = NDArray[np.float64]
 
@@ -91,18 +91,10 @@ def _of_solution(found: RewardSolution) -> Certificate:
     raise NotCertified(what, reason)
 
 
-class RewardSet(ABC):
-    """A closed convex cone of rewards of a game."""
+class RewardPrograms(ABC):
+    """A closed convex set of rewards of a game, and the programs over it."""
 
     game: TwoAgentMDP
-
-    @abstractmethod
-    def lifted(self, r: cp.Expression) -> Lifted:
-        """Return the set as constraints on r with value variables of its own."""
-
-    @abstractmethod
-    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
-        """Return (G, E) with ``G r ≥ 0`` and ``E r = 0``, dense, over flat rewards."""
 
     @checked(r=EXPRESSION)
     def constraints(self, r: cp.Expression) -> list[cp.Constraint]:
@@ -119,9 +111,9 @@ class RewardSet(ABC):
         """
         return self._limits(r)
 
+    @abstractmethod
     def _limits(self, r: cp.Expression) -> list[cp.Constraint]:
-        equalities, nonnegative = self.lifted(r)
-        return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
+        """Return constraints that hold r in the set."""
 
     @checked(domain=DOMAIN, subject_to=REWARD_ROWS, solver=SOLVER)
     def maximise(
@@ -275,6 +267,62 @@ class RewardSet(ABC):
                 ends[side, i] = solve(program, solver).value
         return np.asarray(np.maximum(ends.sum(axis=0), 0.0))
 
+    def _searched(
+        self, domain: RewardDomain | None, subject_to: RewardRows | None = None
+    ) -> RewardDomain:
+        """Return where to look; a set that has no meaning everywhere refuses some domains."""
+        return searched(domain, subject_to)
+
+    def _variable(self, *, joint: bool) -> cp.Variable:
+        n_states, n_choices = self.game.n_states, self.game.n_choices
+        return cp.Variable((n_states, n_choices) if joint else n_states, name="r")
+
+    def _goal(self, objective: Array | cp.Expression, r: cp.Variable) -> cp.Maximize:
+        if isinstance(objective, cp.Expression):
+            # A product that stays plain, so that it can be solved warm for many values.
+            state = r.ndim == 1
+            return cp.Maximize(objective @ r if state else cp.sum(cp.multiply(objective, r)))
+        return cp.Maximize(cp.sum(cp.multiply(objective.reshape(r.shape), r)))
+
+    def _within(
+        self,
+        goal: cp.Minimize | cp.Maximize,
+        r: cp.Variable,
+        domain: RewardDomain | None,
+        subject_to: RewardRows | None = None,
+    ) -> cp.Problem:
+        """Return the problem of an objective over the set and a domain, the simplex by default."""
+        limits = domain_rows(self._searched(domain, subject_to), r)
+        return cp.Problem(goal, self.constraints(r) + limits)
+
+    def _search(
+        self,
+        problem: cp.Problem,
+        r: cp.Variable,
+        shape: tuple[int, ...],
+        solver: Solver | str | None,
+    ) -> RewardSolution:
+        """Return the reward that solves a problem in r."""
+        solved = solve(problem, solver)
+        assert solved.value is not None
+        return RewardSolution(np.array(r.value).reshape(shape), solved.value, solved)
+
+
+class RewardSet(RewardPrograms):
+    """A closed convex cone of rewards of a game."""
+
+    @abstractmethod
+    def lifted(self, r: cp.Expression) -> Lifted:
+        """Return the set as constraints on r with value variables of its own."""
+
+    @abstractmethod
+    def explicit_rows(self, *, joint: bool = False) -> tuple[Array, Array]:
+        """Return (G, E) with ``G r ≥ 0`` and ``E r = 0``, dense, over flat rewards."""
+
+    def _limits(self, r: cp.Expression) -> list[cp.Constraint]:
+        equalities, nonnegative = self.lifted(r)
+        return [*equalities, *((e >= 0).set_label(label) for label, e in nonnegative)]
+
     @checked(joint=FLAG, solver=SOLVER)
     def dimension(self, *, joint: bool = False, solver: Solver | str | None = None) -> int:
         """Return the dimension of the cone: 1 when only constants are left, at most S (or S·A·B).
@@ -330,46 +378,6 @@ class RewardSet(ABC):
         hull = self._hull(domain, solver)
         random = np.random.default_rng(rng)
         return hull.walk(hull.ball(solver).centre, n, random, thin=thin, burn=burn)
-
-    def _searched(
-        self, domain: RewardDomain | None, subject_to: RewardRows | None = None
-    ) -> RewardDomain:
-        """Return where to look; a set that has no meaning everywhere refuses some domains."""
-        return searched(domain, subject_to)
-
-    def _variable(self, *, joint: bool) -> cp.Variable:
-        n_states, n_choices = self.game.n_states, self.game.n_choices
-        return cp.Variable((n_states, n_choices) if joint else n_states, name="r")
-
-    def _goal(self, objective: Array | cp.Expression, r: cp.Variable) -> cp.Maximize:
-        if isinstance(objective, cp.Expression):
-            # A product that stays plain, so that it can be solved warm for many values.
-            state = r.ndim == 1
-            return cp.Maximize(objective @ r if state else cp.sum(cp.multiply(objective, r)))
-        return cp.Maximize(cp.sum(cp.multiply(objective.reshape(r.shape), r)))
-
-    def _within(
-        self,
-        goal: cp.Minimize | cp.Maximize,
-        r: cp.Variable,
-        domain: RewardDomain | None,
-        subject_to: RewardRows | None = None,
-    ) -> cp.Problem:
-        """Return the problem of an objective over the set and a domain, the simplex by default."""
-        limits = domain_rows(self._searched(domain, subject_to), r)
-        return cp.Problem(goal, self.constraints(r) + limits)
-
-    def _search(
-        self,
-        problem: cp.Problem,
-        r: cp.Variable,
-        shape: tuple[int, ...],
-        solver: Solver | str | None,
-    ) -> RewardSolution:
-        """Return the reward that solves a problem in r."""
-        solved = solve(problem, solver)
-        assert solved.value is not None
-        return RewardSolution(np.array(r.value).reshape(shape), solved.value, solved)
 
     def _hull(self, domain: RewardDomain | None, solver: Solver | str | None) -> Hull:
         """Return the set within its domain, with its implicit equalities found."""

@@ -7,6 +7,10 @@ from .environment import (
 from .ideal import (
     ideal_environment as ideal_environment,
 )
+from .identifiable import (
+    Identifiability as Identifiability,
+    identifiability as identifiability,
+)
 from .identification import (
     Identification as Identification,
     identify as identify,
@@ -23,6 +27,10 @@ from .realisable import (
     realise as realise,
     satisfies_condition_b as satisfies_condition_b,
 )
+from .soft_verdict import (
+    SoftReport as SoftReport,
+    verify_soft_optimal as verify_soft_optimal,
+)
 from .strict import (
     strict_environment as strict_environment,
 )
@@ -35,17 +43,21 @@ from .verdict import (
 __all__ = [
     "Environment",
     "HalfspaceInclusion",
+    "Identifiability",
     "Identification",
     "NotRealisable",
+    "SoftReport",
     "Verdict",
     "VerificationProtocol",
     "VerificationReport",
     "angle_bound",
     "ideal_environment",
+    "identifiability",
     "identify",
     "prove_inclusion",
     "realise",
     "satisfies_condition_b",
     "strict_environment",
     "verify_affine",
+    "verify_soft_optimal",
 ]

@@ -118,4 +118,7 @@ class _FamilySuite:
                 agree(np.exp(logs), np.exp(moved), names, NEAR)
         with keeps("`follower` plays what `log_answer` says"):
             played = family.follower(theta).respond(game, reward, pi1)
+            planned = getattr(family, "log_planned", None)
+            if planned is not None:  # no function of Q* alone
+                logs = planned(game.follower_mdp(pi1).matrix, game.discount, q, theta)
             agree(np.exp(logs), played, ("log_answer", "follower"), NEAR)
