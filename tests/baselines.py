@@ -496,11 +496,9 @@ REWARDS = {
     "SoftRewards.fit": on("soft"),
     "SoftRewards.maximise": on("soft", objective=R),
     "SoftRewards.misfit": on("soft", reward=R),
-    "SoftRewards.nearest": on("soft", reward=R),
     "SoftRewards.observe": on("soft", pi1=PI1, response=np.full((2, 2), 0.5)),
     "SoftRewards.observe_log": on("soft", pi1=PI1, log_response=np.log(np.full((2, 2), 0.5))),
     "SoftRewards.problem": on("soft", objective=R),
-    "SoftRewards.random_vertex": on("soft", rng=rng),
     "SoftRewards.widths": on("soft", directions=np.eye(2)[:1]),
     "RewardBox": dict,
     "RewardBox.contains": lambda: (iirl.RewardBox(), dict(reward=R)),
@@ -581,10 +579,6 @@ BAYESIAN = {
     "SoftOptimalFamily.log_answer": lambda: (
         iirl.bayesian.SoftOptimalFamily(),
         dict(q=Q, parameter=1.0, tolerance=0.0),
-    ),
-    "SoftOptimalFamily.log_planned": lambda: (
-        iirl.bayesian.SoftOptimalFamily(),
-        dict(kernel=made("mdp").matrix, discount=0.5, q=Q, parameter=1.0),
     ),
     "BoltzmannFamily.log_answer": lambda: (
         iirl.bayesian.BoltzmannFamily(),
@@ -748,7 +742,7 @@ NOT_WALKED = {
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"
-    r"PlantedTies|Identifiability|SoftAnswer|SoftFit|SoftOptimum|SoftReport|"
+    r"PlantedTies|Identifiability|SoftAnswer(\.\w+)?|SoftFit|SoftOptimum|SoftReport|"
     r"Assessment|Evaluated|ExactOptimum|HalfspaceInclusion|Indifference|Lifted|OneAnswer|Ridge|"
     r"ChoiceRow|MostCompatible|ObservedRow|Preference|RestrictedRow|StateRow|"
     r"Distinction|Gaps|GridGame|LinearRows|Residuals|Result|Check|Match)": (
@@ -759,7 +753,8 @@ NOT_WALKED = {
         "the data of a certificate: whatever they are, `check` says whether they prove the claim"
     ),
     r"\w+\.(shares|matches|combined|paid|proved|halfspaces|missed|exact|read|entries|times|transposed|"
-    r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|same_rows|leads_to|code)": (
+    r"chain|flow|follower|leave|over_choices|taken|residuals|exact_rows|same_rows|leads_to|code|"
+    r"log_planned)": (
         "of the makers and the checker of proofs, or of the engine of chains; not for users"
     ),
     r"(Finding|ModelAnswer|ModelProblem|UserRow)(\.\w+)?": "a record of a file, or of its answer",

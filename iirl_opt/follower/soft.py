@@ -163,7 +163,7 @@ class _Soft:
         for step in range(MOST):
             at = self.at(values)
             residual = at.above - values
-            chain = _played(self.mdp, np.exp(at.log_response))
+            chain = _chain_of(self.mdp, np.exp(at.log_response))
             better = values + Factors(chain, self.mdp.discount).solve(residual)
             # From the second iterate on values rise; where none does it is at rounding.
             rises = (better - values > 2 * at.rounding).any()
@@ -177,7 +177,7 @@ class _Soft:
         """Return a verified bound on the error of values (S,), at which the operator is known."""
         gamma, nearest, terms = self.mdp.discount, self.mdp.is_nearest, self.mdp.n_choices
         sizes = np.abs(at.above - values) + 2 * at.rounding
-        chain = _played(self.mdp, np.exp(at.log_response))
+        chain = _chain_of(self.mdp, np.exp(at.log_response))
         factors = Factors(chain, gamma, nearest, terms)
         grown = gamma * (1 + 8 * float(row_units(chain, nearest, terms).max()))
         error = factors.bound(sizes) * (1 + WIDER)
@@ -231,7 +231,7 @@ def soft_log_play(kernel: Any, discount: float, reward: Array) -> Array:
     return logs
 
 
-def _played(mdp: MDP, play: Array) -> Any:
+def _chain_of(mdp: MDP, play: Array) -> Any:
     """Return the chain (S, S) under weights (S, B) that may be rounded."""
     return mdp.chain(play / play.sum(axis=1, keepdims=True))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.certificate import Certificate, certify
-from iirl_opt.checks import FLAG, POSITIVE, RNG, checked, one_of, whole
+from iirl_opt.checks import FLAG, POSITIVE, RNG, array_of_floats, checked, one_of, whole
 from iirl_opt.errors import InvalidArgument, NotCertified, OnlyConstantRewards
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.occupancy.quantities import Quantity, composed, in_numbers
@@ -237,7 +237,7 @@ class RewardPrograms(ABC):
                 return found
         raise OnlyConstantRewards(tries, spread)
 
-    @checked(domain=DOMAIN, solver=SOLVER)
+    @checked(domain=DOMAIN, solver=SOLVER, directions=array_of_floats(2))
     def widths(
         self,
         directions: ArrayLike | None = None,

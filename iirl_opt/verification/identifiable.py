@@ -34,13 +34,13 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.certificate import Certificate, certify
 from iirl_opt.certificate.instance import Instance
 from iirl_opt.certificate.reward_rank import RewardRank, equations, reward_shape, satisfied
-from iirl_opt.checks import checked, each, one_of
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.checks import array_of_floats, checked, each, kept, one_of
+from iirl_opt.errors import InvalidArgument, InvalidPolicy
 from iirl_opt.exact.linear import NotRepaired, solve
 from iirl_opt.exact.modular import MODULI, pivots
 from iirl_opt.exact.numbers import Vector, as_fractions
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.policy import rational_policy
+from iirl_opt.game.policy import check_policy, rational_policy
 from iirl_opt.printing.records import Tabular
 from iirl_opt.printing.table import FactTable
 from iirl_opt.rewards.soft_rows import KINDS, RewardKind
@@ -126,7 +126,11 @@ def _of_identifiability(found: Identifiability) -> Certificate:
     return found.certificate
 
 
-@checked(game=GAME, commitments=each(lambda _, given: given), rewards=one_of(*KINDS))
+@checked(
+    game=GAME,
+    commitments=each(kept(array_of_floats(2, error=InvalidPolicy))),
+    rewards=one_of(*KINDS),
+)
 def identifiability(
     game: TwoAgentMDP, commitments: Sequence[ArrayLike], rewards: RewardKind = "state"
 ) -> Identifiability:
@@ -157,8 +161,8 @@ def identifiability(
     """
     if not len(commitments):
         raise InvalidArgument("commitments", "are none", "at least one", commitments)
-    for pi1 in commitments:
-        game.check_leader_policy(pi1)
+    for t, pi1 in enumerate(commitments):
+        check_policy(pi1, game.shape[:2], name=f"commitments[{t}]", states=game.states)
     instance = Instance.of(game)
     exact = np.array([rational_policy(np.asarray(pi1)) for pi1 in commitments], dtype=object)
     system = equations(instance, exact, rewards)
