@@ -1,7 +1,9 @@
 """Draw the pictures of the documentation and the README into docs/images.
 
 Run it from the root of a checkout with the extras ``plot`` and ``play``:
-``python docs/draw_pictures.py``.
+``python docs/draw_pictures.py``. Two are pictures of the command and take longer: ``learning.png``
+of ``iirl-opt figure 3 --scale paper``, half an hour on one core, and ``figure-6.png`` of
+``iirl-opt figure 6``.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import iirl_opt as iirl
-from iirl_opt import plot
+from iirl_opt import library, plot
 from iirl_opt.commitment import CommitmentProblem, MixedCommitment, dominance
 from iirl_opt.files import write_text
 from iirl_opt.game.mazes import maze_maker
@@ -77,8 +79,24 @@ def commitments() -> Iterator[Path]:
     )
     yield SAVE(plot.plot_commitment(MixedCommitment(asked).solve()), FOLDER / "commitment.png")
     game, reward = iirl.random_game(4, 3, 3, rng=0)
-    found = dominance(CommitmentProblem(game, reward, iirl.BoltzmannFollower(2.0)))
+    found = dominance(CommitmentProblem(game, reward, iirl.BoltzmannFollower(5.0)))
     yield SAVE(plot.plot_dominance(found), FOLDER / "dominance.png")
+
+
+def posterior() -> Iterator[Path]:
+    """Traces, posteriors and the ridge of a partner in two rooms who errs, of 600 steps."""
+    problem = library.read_model("erring-partner")
+    game, truth, rng = problem.game, [0.0, 1.0, 0.0], np.random.default_rng(0)
+    evidence = iirl.bayesian.Evidence(game)
+    for a in (0, 1):
+        pi1 = game.leader_policy({"*": game.leader_actions[a]})
+        pi2 = iirl.BoltzmannFollower(5.0).respond(game, truth, pi1)
+        steps = iirl.observation.sample_trajectory(game, pi1, pi2, rng, min_length=300)
+        evidence = evidence.observe(steps)
+    asked = iirl.Posterior(evidence, parameter_prior=iirl.bayesian.exponential_prior(20.0))
+    chains = iirl.bayesian.sample(asked, 2000, chains=4, move=iirl.bayesian.Hamiltonian(), rng=0)
+    axes = plot.plot_chains(chains, states=game.states, truth=(truth, 5.0), most=2)
+    yield SAVE(axes[0], FOLDER / "posterior.png")
 
 
 def playing() -> Iterator[Path]:
@@ -98,7 +116,14 @@ def playing() -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    everything = (learning(), answered(3, 4, 3), answered(8, 20, 4), commitments(), playing())
-    for pictures in everything:
+    drawn = (
+        learning(),
+        answered(3, 4, 3),
+        answered(8, 20, 4),
+        commitments(),
+        posterior(),
+        playing(),
+    )
+    for pictures in drawn:
         for path in pictures:
             print("wrote", path)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_chains"]
 
+# Draws that are told apart in a trace of a chain, and as dots; of more every so many is drawn.
+MOST_ON_A_TRACE, MOST_ON_A_RIDGE = 1000, 4000
+# Within so many, an axis has two numbers a decade.
+FEW_DECADES = 2.5
+
 
 @checked(chains=is_a(Chains), states=optional(LABELS), most=whole(0))
 def plot_chains(
@@ -32,8 +37,9 @@ def plot_chains(
 ) -> list[Axes]:
     """Draw traces and posteriors of the parameter and some rewards, and the ridge in the last row.
 
-    On the ridge a grey curve joins what the likelihood cannot tell apart: the same follower, with
-    more of its reward constant and a larger parameter (where that scales).
+    Of long chains every so many draws is a point of a trace or a dot of the ridge; the posteriors
+    are of all. On the ridge a grey curve joins what the likelihood cannot tell apart: the same
+    follower, with more of its reward constant and a larger parameter (where that scales).
 
     Parameters
     ----------
@@ -63,6 +69,8 @@ def plot_chains(
     >>> [axes.get_ylabel() for axes in plot_chains(chains, most=0)]
     ['beta', '', 'beta', '']
     """
+    from matplotlib.ticker import MaxNLocator
+
     shown = chains if normalise is None else chains.normalised(normalise)
     n = shown.rewards.shape[-1]
     names = list(range(n)) if states is None else list(states)
@@ -76,20 +84,23 @@ def plot_chains(
         rows.append((f"reward of {as_label(names[s], 16)}", shown.rewards[..., s], worth))
     figure = new_figure((6.2, 1.9 * len(rows) + 2.4), "constrained")
     axes = figure.subplots(len(rows) + 1, 2, width_ratios=(2, 1), squeeze=False)
-    for (left, right), (name, draws, at) in zip(axes, rows, strict=False):
+    for (left, right), (name, draws, worth) in zip(axes, rows, strict=False):
         log = name == chains.parameter and _spans_decades(draws)
         edges = _edges(draws, log)
+        every = -(-draws.shape[1] // MOST_ON_A_TRACE)
+        at = np.arange(0, draws.shape[1], every)
         for run, colour in zip(draws, cycle(colours(left)), strict=False):
-            left.plot(run, color=colour, linewidth=0.5, alpha=0.8)
-            right.hist(run, bins=edges, color=colour, density=True, histtype="step", linewidth=1.1)
-        if at is not None:
-            right.axvline(at, color=tone(right, 0.7), linestyle="--", linewidth=1)
+            left.plot(at, run[at], color=colour, linewidth=0.5, alpha=0.8)
+            # Counts, so that on either axis an area is a share of the draws.
+            right.hist(run, bins=edges, color=colour, histtype="step", linewidth=1.1)
+        if worth is not None:
+            right.axvline(worth, color=tone(right, 0.7), linestyle="--", linewidth=1)
         left.set_ylabel(name)
         if log:
-            left.set_yscale("log")
-            right.set_xscale("log")
+            _in_decades(left, right, draws)
         right.set_yticks([])
         left.margins(x=0)
+        left.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     axes[-2, 0].set_xlabel("draw; a colour a chain")
     _ridge(axes[-1, 0], axes[-1, 1], chains)
     for ax in axes.flat:
@@ -114,15 +125,15 @@ def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
     share = (chains.rewards.shape[-1] * chains.rewards.min(axis=-1)).ravel()
     theta = chains.parameters.ravel()
     moved = chains.normalised("min").parameters.ravel()
-    left.plot(share, theta, ".", color=COLOURS[0], markersize=2, alpha=0.4, label="draws")
+    at = slice(None, None, -(-share.size // MOST_ON_A_RIDGE))
+    left.plot(share[at], theta[at], ".", color=COLOURS[0], markersize=2, alpha=0.4, label="draws")
     along = np.linspace(0.0, min(float(share.max()), 0.99), 100)
     for level in np.quantile(moved, (0.1, 0.5, 0.9)):
         curve = level / (1 - along) if chains.scales else np.full_like(along, level)
         left.plot(along, curve, color=tone(left, 0.55), linewidth=1.2)
     log = _spans_decades(np.concatenate([theta, moved]))
     if log:
-        left.set_yscale("log")
-        right.set_xscale("log")
+        _in_decades(left, right, moved)
     else:
         left.set_ylim(0, 1.05 * float(theta.max()) or 1.0)
     left.set_xlabel("share of the reward that is constant")
@@ -133,6 +144,20 @@ def _ridge(left: Axes, right: Axes, chains: Chains) -> None:
     right.set_xlabel(chains.parameter)
     right.set_yticks([])
     right.legend(frameon=False, fontsize=8)
+
+
+def _in_decades(left: Axes, right: Axes, draws: ArrayLike) -> None:
+    """Make a logarithmic axis of the left y and the right x, with numbers that stand apart."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    left.set_yscale("log")
+    right.set_xscale("log")
+    within = np.ptp(np.log10(draws)) < FEW_DECADES
+    for axis in (left.yaxis, right.xaxis):
+        if within:
+            axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+            axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _spans_decades(draws: ArrayLike) -> bool:
