@@ -42,12 +42,16 @@ from iirl_opt.learn.feasible_learner import FeasibleLearner
 from iirl_opt.observation import Trajectory
 from iirl_opt.rewards.domains import DOMAIN, RewardDomain
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
+from iirl_opt.rewards.preferences import Preference
 from iirl_opt.solver import Solver
 from iirl_opt.solver.records import SOLVER
 
 __all__ = ["ContradictionWarning", "InteractiveIRL"]
 
 Array = NDArray[np.float64]
+
+# Of so many states a contradiction comes with the least loss that explains all.
+FEW_STATES = 8
 
 
 class ContradictionWarning(UserWarning):
@@ -56,17 +60,29 @@ class ContradictionWarning(UserWarning):
     Attributes
     ----------
     episodes : a smallest such set, counted from 1; without any one the others can be explained.
+    suboptimality : ε per unit of the span of the reward: if every response of the run may lose so
+        much, some reward that is no constant explains all of them, and with less none does. A lower
+        bound on what the follower loses, and no estimate of it. None where it was not computed: of
+        trajectories, preferences or a joint reward, and where there are more than eight states, for
+        which `FeasibleRewards.most_compatible` has it.
     """
 
-    def __init__(self, episodes: tuple[int, ...]) -> None:
-        super().__init__(episodes)
-        self.episodes = episodes
+    def __init__(self, episodes: tuple[int, ...], suboptimality: float | None = None) -> None:
+        super().__init__(episodes, suboptimality)
+        self.episodes, self.suboptimality = episodes, suboptimality
 
     def __str__(self) -> str:
         names = ", ".join(map(str, self.episodes))
-        return (
+        said = (
             f"no reward but constants explains episodes {names} together, so "
             "commitments are random: the follower errs or has no preference; a price goes on"
+        )
+        if self.suboptimality is None:
+            return said
+        return (
+            f"{said}. Some reward explains everything if responses may lose "
+            f"{self.suboptimality:.3g} per unit of its span, and none with less: a lower bound on "
+            "what the follower loses, no estimate of it (`observe(..., suboptimality=)`)"
         )
 
 
@@ -148,7 +164,8 @@ class InteractiveIRL(FeasibleLearner):
             Only constants explain what was seen, for the first time in this run.
 
         **Source** Algorithm 1, lines 6 and 7. **Cost** that of the choice, one LP as printed; two
-        an episode more where it finds a contradiction. Once: the choice is kept.
+        an episode more where it finds a contradiction, and one for every ordered pair of at most
+        eight states. Once: the choice is kept.
         """
         return self._chosen
 
@@ -169,7 +186,14 @@ class InteractiveIRL(FeasibleLearner):
         found = self.known.explain_infeasibility(solver=self.solver)
         if found:
             object.__setattr__(self, "_blamed", found)
-            warnings.warn(ContradictionWarning(found), stacklevel=2)
+            warnings.warn(ContradictionWarning(found, self._least_loss()), stacklevel=2)
+
+    def _least_loss(self) -> float | None:
+        """Return the least loss per unit of span that explains all, where that is cheap."""
+        some = any(isinstance(seen, Trajectory | Preference) for seen in self.known.seen)
+        if some or self.joint or self.game.n_states > FEW_STATES:
+            return None
+        return self.known.most_compatible(solver=self.solver).loss
 
     def estimate(self) -> Array | None:
         """Return the reward r_t that the next commitment is optimal for; None before there is one.

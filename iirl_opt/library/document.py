@@ -32,6 +32,7 @@ from iirl_opt.library.schema import (
     GameTable,
     Number,
     ObservationTable,
+    PreferenceTable,
     PriorTable,
     RewardTable,
     Table,
@@ -65,6 +66,7 @@ class Document(Table, kw_only=True):
     prior: PriorTable | None = None
     observation: list[ObservationTable] = msgspec.field(default_factory=list)
     trajectory: list[TrajectoryTable] = msgspec.field(default_factory=list)
+    preference: list[PreferenceTable] = msgspec.field(default_factory=list)
     constraint: list[ConstraintTable] = msgspec.field(default_factory=list)
     expect: list[ExpectTable] = msgspec.field(default_factory=list)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,16 @@ from iirl_opt.library.tables import (
     numbers_of,
     observation_table,
     policy_table,
+    preference_table,
     reward_table,
     row_table,
 )
 from iirl_opt.library.toml import as_plain, document_text
 from iirl_opt.observation import Observation, Trajectory, check_trajectory, observe
 from iirl_opt.verification.environment import Environment
+
+if TYPE_CHECKING:
+    from iirl_opt.rewards.preferences import Preference
 
 __all__ = ["called", "make_model", "make_question"]
 
@@ -93,6 +97,7 @@ def make_question(game: TwoAgentMDP, family: str, **keys: Any) -> Question:
     question=optional(is_a(Question, Mapping, str)),
     observations=each(lambda _, seen: seen),
     trajectories=each(is_a(Trajectory)),
+    preferences=each(lambda _, said: said),
     rows=each(is_a(UserRow)),
     title=TEXT,
     source=TEXT,
@@ -104,6 +109,7 @@ def make_model(
     question: Question | Mapping[str, Any] | str | None = None,
     observations: Iterable[Observation | tuple[Any, Any]] = (),
     trajectories: Iterable[Trajectory] = (),
+    preferences: Iterable[Preference] = (),
     follower: Follower | Mapping[str, Any] | None = None,
     follower_reward: Any = None,
     rows: Iterable[UserRow] = (),
@@ -123,6 +129,7 @@ def make_model(
     observations : of `observe`, or pairs of a commitment and a response, which are written exactly
         where they are Fractions; an `Observation` holds floats.
     trajectories : of `record_trajectory`, in the families bayesian and feasible_rewards.
+    preferences : of `iirl_opt.rewards.prefer`, in the family feasible_rewards.
     follower : how the follower answers; a mapping states what only a file can,
         ``{"model": "boltzmann", "beta": "unknown"}``. By default it answers optimally.
     follower_reward, rows, prior : as a file's tables of these names; see ``models/README.md``.
@@ -169,9 +176,12 @@ def make_model(
     )
     asked, key = document.question, document.question.policy_key
     there = {"follower_reward": theirs is not None, "trajectory": trajectories, "prior": prior}
+    there |= {"preference": preferences}
+    there |= {"suboptimality": any(x.suboptimality is not None for x in seen)}
     some = [name for name, given in there.items() if given]
     refuse_foreign_tables(HERE, asked, document.follower, some)
     _check(game, trajectories, rows)
+    preferred = tuple(_preference(game, f"preferences[{i}]", x) for i, x in enumerate(preferences))
     choices = None if key is None else getattr(asked, key)
     problem = ModelProblem(
         path=HERE,
@@ -184,6 +194,7 @@ def make_model(
         policy=None if choices is None else read_policy(HERE, game, choices, f"question.{key}"),
         observations=seen,
         trajectories=tuple(trajectories),
+        preferences=preferred,
         rows=tuple(rows),
         expect=tuple(document.expect),
         environment=environment,
@@ -259,6 +270,17 @@ def _observation(game: TwoAgentMDP, name: str, seen: Any) -> Observation:
     if isinstance(seen, tuple) and len(seen) == 2:
         return observe(game, *seen)
     raise InvalidArgument(name, f"is {seen!r}", "an Observation, or (pi1, response)", seen)
+
+
+def _preference(game: TwoAgentMDP, name: str, said: Any) -> Preference:
+    """Return a preference as one of this game that a file can state."""
+    from iirl_opt.rewards.preferences import Preference, prefer
+
+    if not isinstance(said, Preference):
+        raise InvalidArgument(name, f"is {said!r}", "of iirl_opt.rewards.prefer", said)
+    found = prefer(game, said.better, said.worse, by=said.by, absorbed=said.absorbed)
+    preference_table(game, found)
+    return found
 
 
 def _seen_table(game: TwoAgentMDP, seen: Observation, told: Any) -> ObservationTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,22 @@ from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.library.entries import find_label, read_policy
 from iirl_opt.library.schema import (
     ObservationTable,
+    PlayedTable,
+    PreferenceTable,
     TrajectoryTable,
 )
-from iirl_opt.observation import Observation, Trajectory, observe, record_trajectory
+from iirl_opt.observation import (
+    Observation,
+    Suboptimality,
+    Trajectory,
+    observe,
+    record_trajectory,
+)
 
-__all__ = ["read_observation", "read_trajectory"]
+if TYPE_CHECKING:
+    from iirl_opt.rewards.preferences import Preference
+
+__all__ = ["read_observation", "read_preference", "read_trajectory"]
 
 Array = NDArray[np.float64]
 
@@ -72,6 +83,29 @@ def read_observation(
     else:
         raise FileProblem(path, "needs follower, optimal, or a [reward] to answer for", key=key)
     try:
-        return observe(game, pi1, response)
+        said = table.suboptimality
+        declared = None if said is None else Suboptimality(said.loss, said.share, said.start)
+        return observe(game, pi1, response, suboptimality=declared)
+    except IIRLError as error:
+        raise FileProblem(path, str(error), key=key) from None
+
+
+def read_preference(path: Path, game: TwoAgentMDP, table: PreferenceTable, key: str) -> Preference:
+    """Return what the file says is better than something else."""
+    from iirl_opt.rewards.preferences import prefer
+
+    def played(given: PlayedTable, place: str) -> Any:
+        steps, follower = given.steps, given.follower
+        if steps is not None and follower is None:
+            walk = TrajectoryTable(given.leader, steps)
+            return read_trajectory(path, game, walk, place)
+        if follower is None or steps is not None:
+            raise FileProblem(path, "needs either follower or steps", key=place)
+        pi1 = read_policy(path, game, given.leader, f"{place}.leader")
+        return pi1, read_policy(path, game, follower, f"{place}.follower", follower=True)
+
+    better, worse = played(table.better, f"{key}.better"), played(table.worse, f"{key}.worse")
+    try:
+        return prefer(game, better, worse, by=table.by, absorbed=table.absorbed)
     except IIRLError as error:
         raise FileProblem(path, str(error), key=key) from None

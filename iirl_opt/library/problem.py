@@ -31,7 +31,7 @@ from iirl_opt.printing.records import Tabular
 from iirl_opt.verification.environment import Environment
 
 if TYPE_CHECKING:
-    from iirl_opt.rewards import FeasibleRewards
+    from iirl_opt.rewards import FeasibleRewards, Preference
 
 __all__ = ["ModelProblem"]
 
@@ -55,6 +55,7 @@ class ModelProblem(Tabular):
         learner, the commitment to evaluate), or None.
     observations : what was seen.
     trajectories : episodes that were seen step by step.
+    preferences : what is said to be better than something else.
     rows : the user's own rows.
     expect : the expected quantities.
     imported : what the file behind the game holds besides, if it is of another kind than this one:
@@ -90,6 +91,7 @@ class ModelProblem(Tabular):
     policy: Array | None = None
     observations: tuple[Observation, ...] = ()
     trajectories: tuple[Trajectory, ...] = ()
+    preferences: tuple[Preference, ...] = ()
     rows: tuple[UserRow, ...] = ()
     expect: tuple[ExpectTable, ...] = ()
     imported: ImportedGame | None = None
@@ -109,8 +111,13 @@ class ModelProblem(Tabular):
         content = self.path.read_bytes() if self.path.is_file() else b""
         asked = (self.question, self.partner, self.prior, self.game.fingerprint)
         seen = (*self.observations, *self.trajectories)
-        arrays = (self.truth, self.policy, *(part for one in seen for part in vars(one).values()))
-        data = (b"" if part is None else np.asarray(part).tobytes() for part in arrays)
+        held = ((k, x) for one in seen for k, x in vars(one).items() if k != "suboptimality")
+        arrays = (self.truth, self.policy, *(part for _, part in held))
+        data = [b"" if part is None else np.asarray(part).tobytes() for part in arrays]
+        declared = [one.suboptimality for one in self.observations]
+        data += [repr(each).encode() for each in declared if each is not None]
+        for said in self.preferences:
+            data += [said.visits.tobytes(), repr((said.by, said.absorbed)).encode()]
         parts = (content, repr(asked).encode(), *data)
         return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:16]
 
@@ -150,11 +157,15 @@ class ModelProblem(Tabular):
         return array
 
     def feasible_rewards(self) -> FeasibleRewards:
-        """Return the rewards that explain all observations and trajectories of the file."""
+        """Return the rewards that explain all that was seen, and preferred, in the file."""
         from iirl_opt.rewards import FeasibleRewards
 
         feasible = FeasibleRewards(self.game)
-        told: tuple[Observation | Trajectory, ...] = (*self.observations, *self.trajectories)
+        told: tuple[Observation | Trajectory | Preference, ...] = (
+            *self.observations,
+            *self.trajectories,
+            *self.preferences,
+        )
         for seen in told:
             feasible = feasible.add(seen)
         return feasible

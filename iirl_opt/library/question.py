@@ -36,8 +36,8 @@ class Question(Table, tag_field="family", tag="question"):
     Attributes
     ----------
     takes : tables that have a meaning in some families alone, and in this one:
-        ``"follower_reward"``, ``"prior"``, ``"trajectory"``, and ``"unknown"`` for a follower whose
-        number is so.
+        ``"follower_reward"``, ``"prior"``, ``"trajectory"``, ``"preference"``, ``"suboptimality"``
+        of an observation, and ``"unknown"`` for a follower whose number is so.
     policy_key : the key of the question that holds a leader policy, or None.
 
     Examples

@@ -19,7 +19,7 @@ from iirl_opt.library.families import catalogue
 from iirl_opt.library.followers import read_follower, unknown_number
 from iirl_opt.library.games import Reading, read_imported
 from iirl_opt.library.misplaced import MODEL, refuse_misplaced
-from iirl_opt.library.observations import read_observation, read_trajectory
+from iirl_opt.library.observations import read_observation, read_preference, read_trajectory
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import Question
 from iirl_opt.library.schema import FollowerTable, GameTable, RandomGameTable
@@ -96,7 +96,10 @@ def read_model(
     if kind_of(path).name != "model":
         return _of_a_game(path, asked)
     document = read_document(path, catalogue.FAMILIES)
-    some = [key for key in ("follower_reward", "trajectory", "prior") if getattr(document, key)]
+    keys = ("follower_reward", "trajectory", "prior", "preference")
+    some = [key for key in keys if getattr(document, key)]
+    if any(table.suboptimality is not None for table in document.observation):
+        some.append("suboptimality")
     refuse_foreign_tables(path, document.question, document.follower, some)
     problem = _from_document(path, document, asked, game_seed)
     problem.question.check(problem)
@@ -157,6 +160,8 @@ def _from_document(
     other = None if theirs is None else reward_over(path, made, theirs, "follower_reward")
     follower = check_follower(path, made, read_follower(path, document.follower))
     question = document.question
+    if steps is not None:
+        _refuse_in_steps(path, document)
     key = question.policy_key
     choices = None if key is None else getattr(question, key)
     policy = None if choices is None else each_step(steps, choices)
@@ -177,6 +182,10 @@ def _from_document(
         trajectories=tuple(
             read_trajectory(path, game, table, f"trajectory[{i}]")
             for i, table in enumerate(seen_each_step(steps, each) for each in document.trajectory)
+        ),
+        preferences=tuple(
+            read_preference(path, game, table, f"preference[{i}]")
+            for i, table in enumerate(document.preference)
         ),
         rows=tuple(
             row_over(path, game, steps, table, f"constraint[{i}]")
@@ -199,9 +208,20 @@ def _from_document(
         "policy": choices,
         "observations": document.observation,
         "trajectories": document.trajectory,
+        "preferences": document.preference,
         "rows": document.constraint,
     }
     return _stating(problem, tables)
+
+
+def _refuse_in_steps(path: Path, document: Document) -> None:
+    """Refuse what has a unit of its own at every step, where play ends."""
+    if document.preference:
+        raise FileProblem(path, "is not read beside game.horizon", key="preference")
+    for i, table in enumerate(document.observation):
+        if table.suboptimality is not None and not table.suboptimality.start:
+            allowed = "allowed beside game.horizon from the start alone: start = true"
+            raise FileProblem(path, allowed, key=f"observation[{i}].suboptimality")
 
 
 def _restate(table: GameTable, asked: Reading, game: TwoAgentMDP) -> None:

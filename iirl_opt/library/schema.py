@@ -35,12 +35,15 @@ __all__ = [
     "Number",
     "ObservationTable",
     "OptimalTable",
+    "PlayedTable",
     "PolicyTable",
     "PowerTable",
+    "PreferenceTable",
     "PriorTable",
     "ProportionalTable",
     "RandomGameTable",
     "RewardTable",
+    "SuboptimalityTable",
     "Table",
     "TrajectoryTable",
     "TransitionTable",
@@ -238,12 +241,21 @@ class ProportionalTable(Table, tag_field="model", tag="proportional"):
 FollowerTable = OptimalTable | EpsilonGreedyTable | BoltzmannTable | ProportionalTable
 
 
+class SuboptimalityTable(Table):
+    """What a response may lose: see `iirl_opt.observation.Suboptimality`."""
+
+    loss: Number | None = None
+    share: Number | None = None
+    start: bool = False
+
+
 class ObservationTable(Table):
     """One episode: a commitment, and a response, all optimal actions, or the follower's answer."""
 
     leader: PolicyTable
     follower: PolicyTable | None = None
     optimal: dict[str, list[str]] | None = None
+    suboptimality: SuboptimalityTable | None = None
 
 
 class TrajectoryTable(Table):
@@ -251,6 +263,23 @@ class TrajectoryTable(Table):
 
     leader: PolicyTable
     steps: list[list[str]]
+
+
+class PlayedTable(Table):
+    """A way of playing that is compared: both policies, or a commitment and steps under it."""
+
+    leader: PolicyTable
+    follower: PolicyTable | None = None
+    steps: list[list[str]] | None = None
+
+
+class PreferenceTable(Table):
+    """One way of playing is better than another: see `iirl_opt.rewards.prefer`."""
+
+    better: PlayedTable
+    worse: PlayedTable
+    by: Number = _by_default(0)
+    absorbed: bool = False
 
 
 class ExponentialTable(Table, tag_field="name", tag="exponential"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,14 +30,20 @@ from iirl_opt.library.schema import (
     EnvironmentTable,
     GameTable,
     ObservationTable,
+    PlayedTable,
     PolicyTable,
+    PreferenceTable,
     RewardTable,
+    SuboptimalityTable,
     TrajectoryTable,
     TransitionTable,
 )
-from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.observation import Observation, Suboptimality, Trajectory
 from iirl_opt.spelling import allowed_names
 from iirl_opt.verification.environment import Environment
+
+if TYPE_CHECKING:
+    from iirl_opt.rewards.preferences import Preference
 
 __all__ = [
     "check_labels",
@@ -46,6 +52,7 @@ __all__ = [
     "numbers_of",
     "observation_table",
     "policy_table",
+    "preference_table",
     "reward_table",
     "row_table",
     "trajectory_table",
@@ -277,11 +284,42 @@ def observation_table(
     """
     leader = policy_table(game.states, game.leader_actions, seen.pi1 if pi1 is None else pi1)
     if not seen.whole:
-        played = seen.pi2 if pi2 is None else pi2
-        return ObservationTable(leader, policy_table(game.states, game.follower_actions, played))
+        played = policy_table(game.states, game.follower_actions, seen.pi2 if pi2 is None else pi2)
+        return ObservationTable(leader, played, suboptimality=_declared(seen.suboptimality))
     names = [str(action) for action in game.follower_actions]
     optimal = [[names[b] for b in np.flatnonzero(row)] for row in seen.played]
     return ObservationTable(leader, optimal=_with_star(game.states, optimal))
+
+
+def _declared(suboptimality: Suboptimality | None) -> SuboptimalityTable | None:
+    if suboptimality is None:
+        return None
+    amount = suboptimality.exact_amount
+    loss, share = (amount, None) if suboptimality.share is None else (None, amount)
+    return SuboptimalityTable(loss, share, suboptimality.start)
+
+
+def preference_table(game: TwoAgentMDP, said: Preference) -> PreferenceTable:
+    """Return the table of a preference.
+
+    Raises
+    ------
+    InvalidArgument
+        A joint policy is no product of the two agents' own, which alone a file states.
+    """
+
+    def played(name: str, given: Any) -> PlayedTable:
+        if isinstance(given, Trajectory):
+            walk = trajectory_table(game, given)
+            return PlayedTable(walk.leader, steps=walk.steps)
+        pi1, pi2 = given.sum(axis=2), given.sum(axis=1)
+        if not np.allclose(pi1[:, :, None] * pi2[:, None, :], given, rtol=0, atol=1e-12):
+            raise InvalidArgument(f"preference.{name}", "is correlated", "a product", given)
+        leader = policy_table(game.states, game.leader_actions, pi1)
+        return PlayedTable(leader, policy_table(game.states, game.follower_actions, pi2))
+
+    better, worse = played("better", said.better), played("worse", said.worse)
+    return PreferenceTable(better, worse, as_fraction(said.by), said.absorbed)
 
 
 def trajectory_table(game: TwoAgentMDP, seen: Trajectory) -> TrajectoryTable:

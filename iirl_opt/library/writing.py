@@ -32,6 +32,7 @@ from iirl_opt.library.tables import (
     game_table,
     observation_table,
     policy_table,
+    preference_table,
     reward_table,
     row_table,
     trajectory_table,
@@ -215,6 +216,7 @@ def _tables(problem: ModelProblem, game: GameTable, as_stated: bool) -> Iterator
     for key, seen in (
         ("observation", _observations(problem)),
         ("trajectory", _each(problem, "trajectories", trajectory_table)),
+        ("preference", _each(problem, "preferences", preference_table)),
         ("constraint", _own_rows(problem)),
     ):
         yield key, as_plain(seen)

@@ -109,7 +109,8 @@ class Episodes(EpisodeList):
     def losses(self, reward: ArrayLike) -> Array:
         """Return what each response loses of the optimal value, ``V* − V``, shape (T, S).
 
-        Whatever was declared, and of responses that are said to be optimal, too.
+        Whatever was declared, and of responses that are said to be optimal, too. Where the whole
+        optimal set was seen, it is the loss of the even mixture.
 
         Raises
         ------

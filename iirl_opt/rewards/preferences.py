@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -76,6 +77,19 @@ class Preference:
 
     __repr__ = in_brief
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether two say the same of the same game."""
+        if not isinstance(other, Preference):
+            return NotImplemented
+        mine, theirs = (
+            (said.game, said.by, said.absorbed, *map(_parts, (said.better, said.worse)))
+            for said in (self, other)
+        )
+        return mine == theirs
+
+    def __hash__(self) -> int:
+        return hash((self.by, self.absorbed, _parts(self.better), _parts(self.worse)))
+
     @cached_property
     def both(self) -> tuple[Array, Array]:
         """The discounted visits of either to each choice, (S, A, B)."""
@@ -122,6 +136,11 @@ class Preference:
         return total
 
 
+def _parts(played: Played) -> Any:
+    """Return what is compared as something that is equal for equals."""
+    return played if isinstance(played, Trajectory) else tuple(played.ravel().tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Preferred:
     """A preference as an episode: what a reward and programs make of it."""
@@ -163,7 +182,12 @@ class Preferred:
 
 @checked(game=GAME, by=NOT_NEGATIVE, absorbed=FLAG)
 def prefer(
-    game: TwoAgentMDP, better: Any, worse: Any, *, by: float = 0.0, absorbed: bool = False
+    game: TwoAgentMDP,
+    better: Any,
+    worse: Any,
+    *,
+    by: float | Fraction = 0.0,
+    absorbed: bool = False,
 ) -> Preference:
     """Return a checked preference of one way of playing over another.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -110,7 +111,9 @@ class EpisodeList:
             )
         return self.add(response)
 
-    def prefer(self, better: Any, worse: Any, *, by: float = 0.0, absorbed: bool = False) -> Self:
+    def prefer(
+        self, better: Any, worse: Any, *, by: float | Fraction = 0.0, absorbed: bool = False
+    ) -> Self:
         """Return the rewards under which, too, one way of playing is better by at least `by`.
 
         It counts as an episode. Parameters, errors and the cost are those of

@@ -20,6 +20,7 @@ from iirl_opt.game.values import evaluate
 from iirl_opt.learn.algorithm_1 import ContradictionWarning, InteractiveIRL
 from iirl_opt.learn.episodes import interact
 from iirl_opt.rewards.domains import RewardBox
+from iirl_opt.rewards.feasible import FeasibleRewards
 
 TIES = st.sampled_from(["first", "last", "random", "mix", "all"])
 
@@ -182,9 +183,17 @@ def test_a_person_can_be_the_partner():
     learner = learner.tell(
         game.follower_policy({"*": "stay"}), pi1=game.leader_policy({"*": "open"})
     )
-    with pytest.warns(ContradictionWarning, match="episodes 1, 2"):
+    with pytest.warns(ContradictionWarning, match="episodes 1, 2") as caught:
         assert learner.estimate() is None
+    (told,) = (each.message for each in caught)
     assert learner.tell(game.follower_policy(answers)).episode == 3
+    # If the yard is worth 1 more, staying in the hall loses 1; if the hall is, both answers lose.
+    assert told.suboptimality == pytest.approx(1)
+    assert "lower bound" in str(told)
+    known = FeasibleRewards(game)
+    for seen in learner.known.observations:
+        known = known.observe(seen.pi1, seen.pi2, suboptimality=1.001)
+    assert known.contains([0.0, 1.0])
 
 
 def test_a_mask_of_the_whole_optimal_set_teaches_more_than_one_of_its_policies():

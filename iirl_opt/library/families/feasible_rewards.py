@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
@@ -13,7 +12,7 @@ from iirl_opt.errors import FileProblem, Infeasible
 from iirl_opt.library.answers import ModelAnswer, by_name, solver_record
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import ProgramQuestion
-from iirl_opt.library.rows import UserRow, prices
+from iirl_opt.library.rows import prices
 from iirl_opt.library.schema import Number
 
 if TYPE_CHECKING:
@@ -22,59 +21,80 @@ if TYPE_CHECKING:
 __all__ = ["FeasibleRewardsQuestion"]
 
 
-# What can be asked where an episode was seen step by step.
+# What can be asked where an episode was seen step by step, may lose something, or is a preference.
 OF_TRAJECTORIES = ("maximise", "nearest", "contains")
+OF_LOSSES = (*OF_TRAJECTORIES, "compatibility", "most_compatible")
+OF_PREFERENCES = (*OF_TRAJECTORIES, "centre", "most_compatible")
 
 
-@dataclass(frozen=True, eq=False)
-class CutDomain:
-    """A domain cut by the user's own rows."""
-
-    base: RewardDomain
-    rows: Sequence[UserRow]
-
-    def constraints(self, r: Any) -> list[Any]:
-        """Return the base constraints and a labelled one for each row."""
-        own = [part for row in self.rows for part in row.constraints(row.coefficients @ r)]
-        return [*self.base.constraints(r), *own]
+def _place(row: dict[str, Any]) -> str:
+    """Return what a row speaks of, after its episode: a state and an action, if any."""
+    named = [str(row[key]) for key in ("state", "action") if row[key] is not None]
+    return ", " * bool(named) + ": ".join(named)
 
 
 class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
     """What is known about the reward from the observations."""
 
-    takes: ClassVar[frozenset[str]] = frozenset({"trajectory"})
+    takes: ClassVar[frozenset[str]] = frozenset({"trajectory", "suboptimality", "preference"})
 
-    ask: Literal["maximise", "nearest", "contains", "dimension", "centre", "max_margin"]
+    ask: Literal[
+        "maximise",
+        "nearest",
+        "contains",
+        "dimension",
+        "centre",
+        "max_margin",
+        "compatibility",
+        "most_compatible",
+    ]
     objective: dict[str, Number] = msgspec.field(default_factory=dict)
     target: dict[str, Number] = msgspec.field(default_factory=dict)
     norm: Literal[1, 2] = 1
     domain: Literal["simplex", "box"] = "simplex"
     bound: float = 1.0
     penalty: float = 0.0
+    price: float | None = None
 
     def check(self, problem: ModelProblem) -> None:
-        """Refuse to ask for what takes the explicit rows that trajectories do not have."""
-        if problem.trajectories and self.ask not in OF_TRAJECTORIES:
-            said = f"is {self.ask!r}, beside [[trajectory]]; allowed {', '.join(OF_TRAJECTORIES)}"
-            raise FileProblem(problem.path, said, key="question.ask")
+        """Refuse to ask for what takes the explicit rows that some episodes do not have."""
+        losing = any(seen.suboptimality is not None for seen in problem.observations)
+        for there, name, allowed in (
+            (problem.trajectories, "[[trajectory]]", OF_TRAJECTORIES),
+            (losing, "observation.suboptimality", OF_LOSSES),
+            (problem.preferences, "[[preference]]", OF_PREFERENCES),
+        ):
+            if there and self.ask not in allowed:
+                said = f"is {self.ask!r}, beside {name}; allowed {', '.join(allowed)}"
+                raise FileProblem(problem.path, said, key="question.ask")
+        if self.price is not None and self.ask != "maximise":
+            said = f"has no meaning beside ask = {self.ask!r}; allowed in 'maximise'"
+            raise FileProblem(problem.path, said, key="question.price")
 
     def program(self, problem: ModelProblem) -> Any:
         """Return the linear program whose objective the file states."""
         if self.ask != "maximise":
             return super().program(problem)
         objective = problem.vector(self.objective, "question.objective")
-        return problem.feasible_rewards().problem(objective, domain=self.cut_domain(problem))
+        known = problem.feasible_rewards()
+        return known.problem(objective, domain=self.cut_domain(problem), price=self.price)
 
-    def cut_domain(self, problem: ModelProblem) -> CutDomain:
+    def cut_domain(self, problem: ModelProblem) -> RewardDomain:
         """Return where rewards are sought: the domain of the question under the file's rows."""
-        from iirl_opt.rewards import RewardBox, RewardSimplex
+        from iirl_opt.rewards.domains import NarrowedDomain, RewardBox, RewardSimplex, UnitBox
 
         for i, row in enumerate(problem.rows):
             if row.target != "reward" or row.coefficients.ndim != 1:
                 place = f"constraint[{i}]"
                 raise FileProblem(problem.path, "must be on the reward, by state", key=place)
-        base = RewardSimplex() if self.domain == "simplex" else RewardBox(self.bound)
-        return CutDomain(base, problem.rows)
+        base: RewardDomain = RewardSimplex() if self.domain == "simplex" else RewardBox(self.bound)
+        if self.ask == "most_compatible":  # of span one
+            base = UnitBox()
+
+        def own(r: Any) -> list[Any]:
+            return [part for row in problem.rows for part in row.constraints(row.coefficients @ r)]
+
+        return NarrowedDomain(base, own)
 
     def find(self, problem: ModelProblem) -> ModelAnswer:
         """Return what the file asks of the feasible rewards."""
@@ -89,6 +109,18 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
             told["slack"] = wrong[0].slack if wrong else 0.0
             rows = [violation._asdict() for violation in wrong]
             return ModelAnswer(counts | told, {"violations": rows})
+        if self.ask == "compatibility":
+            lost = feasible.losses(target).max(axis=1, initial=0.0)
+            losses = by_name("loss", range(1, len(lost) + 1), lost)
+            return ModelAnswer(
+                counts | {"compatibility": feasible.compatibility(target)} | losses, {}
+            )
+        if self.ask == "most_compatible":
+            least = feasible.most_compatible(domain=domain)
+            entries = by_name("reward", problem.game.states, least.reward)
+            record = {"reward": least.reward.tolist(), "solved": solver_record(least.solved)}
+            record |= {"best": str(least.best), "worst": str(least.worst)}
+            return ModelAnswer(counts | {"loss": least.loss} | entries, record, least)
         if self.ask == "dimension":
             dimension = feasible.dimension()
             told = {"dimension": float(dimension), "constant": float(dimension == 1)}
@@ -139,19 +171,20 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
         from iirl_opt.rewards.observed_rows import LABELS
 
         choices = [
-            f"episode {row['episode']}, {row['state']}: {row['action']} "
-            f"(multiplier {row['multiplier']:.6g})"
+            f"episode {row['episode']}{_place(row)} (multiplier {row['multiplier']:.6g})"
             for row in answer.evidence["rows"]
         ]
         named = [x for x in super().against(answer) if x.partition("[")[0] not in LABELS]
         first = max(FEW - len(named), FEW // 2)
         return [*choices[:first], *named, *choices[first:]]
 
-    def _reward(self, problem: ModelProblem, feasible: Any, domain: CutDomain, target: Any) -> Any:
+    def _reward(
+        self, problem: ModelProblem, feasible: Any, domain: RewardDomain, target: Any
+    ) -> Any:
         """Return the one reward that the file asks for."""
         if self.ask == "maximise":
             objective = problem.vector(self.objective, "question.objective")
-            return feasible.maximise(objective, domain=domain)
+            return feasible.maximise(objective, domain=domain, price=self.price)
         if self.ask == "nearest":
             return feasible.nearest(target, norm=self.norm, domain=domain)
         return feasible.max_margin(penalty=self.penalty, bound=self.bound)
