@@ -82,13 +82,13 @@ class Preference:
         if not isinstance(other, Preference):
             return NotImplemented
         mine, theirs = (
-            (said.game, said.by, said.absorbed, *map(_parts, (said.better, said.worse)))
+            (said.game, said.by, said.absorbed, *map(_comparable, (said.better, said.worse)))
             for said in (self, other)
         )
         return mine == theirs
 
     def __hash__(self) -> int:
-        return hash((self.by, self.absorbed, _parts(self.better), _parts(self.worse)))
+        return hash((self.by, self.absorbed, _comparable(self.better), _comparable(self.worse)))
 
     @cached_property
     def both(self) -> tuple[Array, Array]:
@@ -136,7 +136,7 @@ class Preference:
         return total
 
 
-def _parts(played: Played) -> Any:
+def _comparable(played: Played) -> Any:
     """Return what is compared as something that is equal for equals."""
     return played if isinstance(played, Trajectory) else tuple(played.ravel().tolist())
 
