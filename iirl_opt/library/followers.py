@@ -15,6 +15,7 @@ from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import EpsilonGreedyFollower, OptimalFollower
 from iirl_opt.follower.proportional import Affine, Exponential, Power, ProportionalFollower
 from iirl_opt.follower.protocols import Follower
+from iirl_opt.follower.soft import SoftOptimalFollower
 from iirl_opt.library.schema import (
     AffineTable,
     BoltzmannTable,
@@ -24,6 +25,7 @@ from iirl_opt.library.schema import (
     OptimalTable,
     PowerTable,
     ProportionalTable,
+    SoftOptimalTable,
 )
 
 __all__ = ["follower_table", "read_follower", "unknown_number"]
@@ -45,6 +47,8 @@ def read_follower(path: Path, table: Any) -> Follower:
             return EpsilonGreedyFollower(float(table.epsilon), table.ties, table.seed)
         if isinstance(table, BoltzmannTable):
             return BoltzmannFollower(float(table.beta))
+        if isinstance(table, SoftOptimalTable):
+            return SoftOptimalFollower(float(table.temperature))
         if isinstance(table, ProportionalTable):
             return ProportionalFollower(_function(table))
         return OptimalFollower() if table is None else OptimalFollower(table.ties, table.seed)
@@ -58,7 +62,7 @@ def follower_table(follower: Follower) -> FollowerTable:
     Raises
     ------
     InvalidArgument
-        It is none of the four kinds, or weighs values by a function that files have no name for.
+        It is none of the five kinds, or weighs values by a function that files have no name for.
     """
     if type(follower) is OptimalFollower:
         return OptimalTable(follower.ties, follower.seed)
@@ -67,9 +71,14 @@ def follower_table(follower: Follower) -> FollowerTable:
         return EpsilonGreedyTable(float(follower.epsilon), ties, follower.seed)
     if type(follower) is BoltzmannFollower:
         return BoltzmannTable(float(follower.beta))
+    if type(follower) is SoftOptimalFollower:
+        return SoftOptimalTable(float(follower.temperature))
     if type(follower) is ProportionalFollower:
         return ProportionalTable(_function_table(follower.f))
-    allowed = "an optimal, ε-greedy, Boltzmann or proportional follower: files state no other"
+    allowed = (
+        "an optimal, ε-greedy, Boltzmann, soft-optimal or proportional follower: files state no "
+        "other"
+    )
     raise InvalidArgument("follower", f"is {follower!r}", allowed, follower)
 
 
@@ -100,7 +109,7 @@ def _function(table: ProportionalTable) -> Any:
 
 def unknown_number(table: FollowerTable | None) -> str | None:
     """Return the name of the follower's number where the file calls it unknown."""
-    named = ("beta", "epsilon")
+    named = ("beta", "epsilon", "temperature")
     return next((name for name in named if getattr(table, name, None) == "unknown"), None)
 
 

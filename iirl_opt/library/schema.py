@@ -208,6 +208,12 @@ class BoltzmannTable(Table, tag_field="model", tag="boltzmann"):
     beta: float | Literal["unknown"]
 
 
+class SoftOptimalTable(Table, tag_field="model", tag="soft-optimal"):
+    """A follower that maximises reward plus temperature times entropy."""
+
+    temperature: float | Literal["unknown"]
+
+
 class AffineTable(Table, tag_field="name", tag="affine"):
     """See `iirl_opt.follower.Affine`."""
 
@@ -238,7 +244,9 @@ class ProportionalTable(Table, tag_field="model", tag="proportional"):
     )
 
 
-FollowerTable = OptimalTable | EpsilonGreedyTable | BoltzmannTable | ProportionalTable
+FollowerTable = (
+    OptimalTable | EpsilonGreedyTable | BoltzmannTable | SoftOptimalTable | ProportionalTable
+)
 
 
 class SuboptimalityTable(Table):

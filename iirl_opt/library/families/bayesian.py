@@ -33,6 +33,7 @@ from iirl_opt.library.schema import (
     GammaTable,
     PolicyTable,
     PriorTable,
+    SoftOptimalTable,
     Table,
     UniformTable,
 )
@@ -206,13 +207,14 @@ class Settings:
     def family(self) -> FollowerFamily:
         """The family of the file's follower."""
         partner = self.problem.partner
-        if not isinstance(partner, BoltzmannTable | EpsilonGreedyTable):
-            self.refuse("follower.model", "allowed 'boltzmann' or 'epsilon-greedy' in this family")
-        return (
-            bayesian.BoltzmannFamily()
-            if isinstance(partner, BoltzmannTable)
-            else bayesian.EpsilonGreedyFamily()
-        )
+        if isinstance(partner, BoltzmannTable):
+            return bayesian.BoltzmannFamily()
+        if isinstance(partner, SoftOptimalTable):
+            return bayesian.SoftOptimalFamily()
+        if not isinstance(partner, EpsilonGreedyTable):
+            allowed = "allowed 'boltzmann' or 'epsilon-greedy', or 'soft-optimal', in this family"
+            self.refuse("follower.model", allowed)
+        return bayesian.EpsilonGreedyFamily()
 
     @property
     def reward_prior(self) -> DirichletPrior:
@@ -234,7 +236,11 @@ class Settings:
                 return bayesian.GammaPrior(table.shape, table.rate)
             if isinstance(table, UniformTable):
                 return self._uniform(table)
-        stated = getattr(self.problem.partner, self.family.parameter)
+        partner = self.problem.partner
+        if isinstance(partner, SoftOptimalTable):
+            heat = partner.temperature
+            return None if heat == "unknown" else bayesian.Known(1 / heat)
+        stated = getattr(partner, self.family.parameter)
         return None if stated == "unknown" else bayesian.Known(float(stated))
 
     def _uniform(self, table: UniformTable) -> UniformPrior:
