@@ -162,6 +162,9 @@ class SoftRewards(RewardPrograms, Tabular):
         if seen.whole:
             problem = "is a mask of optimal actions"
             raise InvalidObservation("seen", problem, "probabilities, each > 0", seen)
+        if seen.suboptimality is not None:
+            problem = "is an answer that loses something by declaration"
+            raise InvalidObservation("seen", problem, "one that is soft-optimal as it is", seen)
         return self.observe(seen.pi1, seen.pi2, floor=floor)
 
     @checked(r=EXPRESSION, temperature=EXPRESSION)

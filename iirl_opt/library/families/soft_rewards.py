@@ -99,7 +99,8 @@ class SoftRewardsQuestion(ProgramQuestion, tag="soft_rewards"):
         told |= {} if report.angle is None else {"angle": report.angle}
         told |= {} if report.temperature is None else {"temperature": report.temperature}
         evidence = {"report": str(report), "assumptions": list(report.assumptions)}
-        return ModelAnswer(counts | told, evidence, report)
+        open_ = "inconclusive" if report.verdict is Verdict.INCONCLUSIVE else ""
+        return ModelAnswer(counts | told, evidence, report, unanswered=open_)
 
     def claimed_reward(self, problem: ModelProblem) -> Any:
         """Return the hypothesis of a file that has one, or the true reward."""
