@@ -19,6 +19,7 @@ from iirl_opt.claims.statements import (
     likelihood,
     proposition_1,
     strict_verification,
+    suboptimality,
     theorem_1,
     theorem_2,
     theorem_3,
@@ -46,6 +47,7 @@ STATEMENTS = (
     beta_scaling,
     algorithm_4,
     finite_horizon,
+    suboptimality,
 )
 
 PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)

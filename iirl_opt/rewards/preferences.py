@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import FLAG, NOT_NEGATIVE, checked
 from iirl_opt.errors import InvalidObservation
-from iirl_opt.exact.numbers import as_fraction, as_fractions
+from iirl_opt.exact.numbers import as_fraction
 from iirl_opt.game.exact import exact_reward, exact_values
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import check_policy
@@ -125,8 +125,8 @@ class Preference:
     def _exact_value(self, played: Played, reward: ArrayLike) -> Any:
         game = self.game
         if not isinstance(played, Trajectory):
-            start = as_fractions(game.start)
-            return (start @ exact_values(game, reward, played)) / sum(start.tolist())
+            start = np.array(game.exact_start, dtype=object)
+            return start @ exact_values(game, reward, played)
         r, gamma = exact_reward(game, reward), game.exact_discount
         steps = r[played.states, played.leader_actions, played.follower_actions]
         last = steps[-1] / (1 - gamma) if self.absorbed else steps[-1]

@@ -159,6 +159,9 @@ class SoftRewards(RewardPrograms, Tabular):
     @checked(seen=is_a(Observation, error=InvalidObservation), floor=between(0, 1, "()"))
     def add(self, seen: Observation, *, floor: float | None = None) -> SoftRewards:
         """Return the set that knows an observed response more, as `observe` does."""
+        if seen.suboptimality is not None:
+            problem = f"is declared suboptimal ({seen.suboptimality})"
+            raise InvalidObservation("seen", problem, "the answer of a soft-optimal partner", seen)
         if seen.whole:
             problem = "is a mask of optimal actions"
             raise InvalidObservation("seen", problem, "probabilities, each > 0", seen)

@@ -39,7 +39,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import InvalidReward
-from iirl_opt.exact.numbers import as_fractions
 from iirl_opt.game.exact import exact_optimum, exact_values
 from iirl_opt.game.optimum import Gaps, policy_iteration
 from iirl_opt.game.values import evaluate
@@ -144,8 +143,7 @@ class SuboptimalResponse:
         if exact:
             lost, own = self.exact_losses(reward)
             allowed: Any = np.full(lost.shape, Fraction(0), dtype=object)
-            start = as_fractions(game.start)
-            start = start / sum(start.tolist())
+            start = np.array(game.exact_start, dtype=object)
             amount: Any = declared.exact_amount
         else:
             found, amount = self.losses(reward), declared.amount

@@ -32,6 +32,7 @@ from iirl_opt.claims.statements import (
     likelihood,
     proposition_1,
     strict_verification,
+    suboptimality,
     theorem_1,
     theorem_2,
     theorem_3,
@@ -212,6 +213,9 @@ MUTANTS = {
     "beta-scaling-repaired": (None, partial(beta_scaling.repaired_scaling, factor=LESS)),
     "beta-identifiable-repaired": (lambda: beta_scaling.controlled(free=False), None),
     "algorithm-4-repaired": (None, algorithm_4.printed_acceptance),
+    "suboptimal-loss": (None, partial(suboptimality.membership, of_actions=True)),
+    "suboptimal-convex": (None, partial(suboptimality.gauge, of_actions=True)),
+    "suboptimal-one-step-repaired": (None, partial(suboptimality.one_step, factor=LESS)),
     "finite-horizon-values": (None, partial(finite_horizon.same_values, in_unit=False)),
     "finite-horizon-steps": (None, partial(finite_horizon.steps_invisible, by_state=True)),
 }

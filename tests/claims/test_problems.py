@@ -28,6 +28,8 @@ NEAREST = {
     "likelihood-exponential",
     "beta-scaling",
     "finite-horizon-soft",
+    "suboptimal-actions-convex",
+    "preference-shift",
 }
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")

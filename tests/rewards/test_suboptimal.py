@@ -61,6 +61,14 @@ def test_the_boundary_is_decided_exactly():
     assert not stayed(suboptimality=less).contains(r, exact=True)
 
 
+def test_the_start_is_exact_too():
+    game = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [0, 1]]]], "1/2", start=["1/3", "2/3"])
+    for less, inside in ((0, True), (Fraction(1, 10**30), False)):
+        said = Suboptimality(Fraction(1, 3) - less, start=True)
+        known = iirl.FeasibleRewards(game).observe(ANY, STAY, suboptimality=said)
+        assert known.contains([0, 1], exact=True) is inside
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("shift", [0.0, 1e3])
 def test_membership_has_the_unit_of_the_reward_at_every_scale(scale, shift):
