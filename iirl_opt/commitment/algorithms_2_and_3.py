@@ -31,10 +31,9 @@ from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, Rule, array_of_floats, checked, one_of, whole
 from iirl_opt.commitment.lemma_2 import joint_leader_policy
 from iirl_opt.commitment.plans import Commitment
-from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, Reply
+from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, Reply, check_local
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import best_responses
-from iirl_opt.follower.protocols import LocalFollower
 from iirl_opt.game.kernel import Matrix
 from iirl_opt.game.policy import deterministic_policy
 from iirl_opt.game.reward import ROUNDING
@@ -45,7 +44,6 @@ __all__ = [
     "Evaluated",
     "ValueIteration",
     "accepted_change",
-    "check_local",
     "evaluated",
 ]
 
@@ -296,15 +294,6 @@ def evaluated(problem: CommitmentProblem, policy: ArrayLike) -> Evaluated:
     commitment = problem.game.check_leader_policy(policy)
     reply = problem.reply(commitment)
     return Evaluated(commitment, reply, float(problem.game.start @ reply.values))
-
-
-def check_local(problem: CommitmentProblem) -> None:
-    """Raise `InvalidArgument` if the follower's answers are not local."""
-    follower = problem.follower
-    if not isinstance(follower, LocalFollower):
-        raise InvalidArgument(
-            "follower", f"is {follower!r}", "one with `answer`: a LocalFollower", follower
-        )
 
 
 def accepted_change(problem: CommitmentProblem, tolerance: float) -> float:

@@ -47,11 +47,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.brief import in_brief
 from iirl_opt.checks import TIME_LIMIT, checked
-from iirl_opt.commitment.algorithms_2_and_3 import check_local
 from iirl_opt.commitment.bilevel_rounds import Rounds
 from iirl_opt.commitment.bounds import ValueBounds, value_bounds
 from iirl_opt.commitment.plans import Commitment
-from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, dense_matrix
+from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, check_local, dense_matrix
 from iirl_opt.commitment.stacked import Stack, upper_values
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.kernel import Matrix

@@ -1,14 +1,15 @@
 """The gradient of what a commitment earns against a smooth follower, and the climb along it.
 
-For a *smooth* follower (Boltzmann, proportional) the start value ``J(π1) = D·V`` has a gradient
-wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``,
+For a *smooth* follower (Boltzmann, proportional, soft-optimal) the start value ``J(π1) = D·V`` has
+a gradient wherever no two of the follower's actions are equally good. With ``π2 = F(Q*)``,
 ``q1 = r1 + γPV``, ``q2 = r2 + γPV*`` and the follower's optimal actions b*,
 
     dJ/dπ1(s, a) = d Σ_b π2 q1 + Σ_b h q2 + w q2(s, a, b*),
 
 where ``d = (I − γP_{π1,π2})^{-T} D`` are the visits under the follower's play, ``h`` is ``F'(Q*)ᵀ``
 applied to ``d Σ_a π1 q1``, and ``w = (I − γP_{π1,b*})^{-T} γ P_π1ᵀ h`` carries h back through the
-follower's optimal values (which need no derivative of b*: the envelope theorem).
+follower's optimal values (which need no derivative of b*: the envelope theorem). A soft-optimal
+follower's own values V, with π2 in place of b*, stand in for V* everywhere; they have no kinks.
 
 Projected steps with backtracking follow it. They end at kinks, too, where the follower is
 indifferent; where edges are few a search along them goes on from there.
@@ -33,11 +34,15 @@ from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.boltzmann import BoltzmannFollower
 from iirl_opt.follower.optimal import best_responses
 from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.soft import SoftOptimalFollower, soft_optimum
 from iirl_opt.game.factors import DENSE_STATES
 from iirl_opt.game.kernel import Matrix, is_sparse
 from iirl_opt.printing.records import with_html
 
-__all__ = ["StartGradient", "climb", "start_gradient"]
+__all__ = ["SMOOTH", "StartGradient", "climb", "start_gradient"]
+
+# Followers whose play changes smoothly with what they value.
+SMOOTH = (BoltzmannFollower, ProportionalFollower, SoftOptimalFollower)
 
 # A step must bring this share of what the gradient promises.
 SUFFICIENT = 1e-4
@@ -90,7 +95,7 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     Raises
     ------
     InvalidArgument
-        The follower is neither a Boltzmann nor a proportional one.
+        The follower is neither a Boltzmann nor a proportional nor a soft-optimal one.
 
     **Source** ours: implicit differentiation by two adjoint systems (module docstring). The
     derivative of a proportional follower's f is a difference quotient. **Cost** arithmetic: one
@@ -108,14 +113,12 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     True
     """
     game, follower = problem.game, problem.follower
-    if not isinstance(follower, BoltzmannFollower | ProportionalFollower):
-        raise InvalidArgument(
-            "follower", f"is {follower!r}", "Boltzmann or proportional: others jump", follower
-        )
+    if not isinstance(follower, SMOOTH):
+        allowed = "Boltzmann, proportional or soft-optimal: others jump"
+        raise InvalidArgument("follower", f"is {follower!r}", allowed, follower)
     commitment = game.check_leader_policy(pi1)
-    gamma, states = game.discount, np.arange(game.n_states)
-    best = best_responses(game, problem.follower_reward, commitment)
-    response = np.asarray(follower.answer(best.q), dtype=float)
+    gamma = game.discount
+    best, response, means = _plans(problem, commitment)
     joint = commitment[:, :, None] * response[:, None, :]
     solve = _system(game.joint_chain(commitment, response), gamma)
     values = solve((joint * problem.full_reward).sum(axis=(1, 2)), False)
@@ -124,18 +127,29 @@ def start_gradient(problem: CommitmentProblem, pi1: ArrayLike) -> StartGradient:
     q2 = problem.full_follower_reward + gamma * (game.matrix @ best.values).reshape(game.shape)
     of_response = visits[:, None] * np.einsum("sa,sab->sb", commitment, q1)
     of_q = _pull_back(follower, best.q, response, of_response)
-    theirs = game.follower_mdp(commitment).matrix
-    chosen = best.q.argmax(axis=1)
-    back = _system(theirs[states * game.n_follower_actions + chosen], gamma)
-    weights = of_q.copy()
-    weights[states, chosen] += back(gamma * (theirs.T @ of_q.ravel()), True)
+    mdp = game.follower_mdp(commitment)
+    theirs, back = mdp.matrix, _system(mdp.chain(means), gamma)
+    weights = of_q + means * back(gamma * (theirs.T @ of_q.ravel()), True)[:, None]
     own = visits[:, None] * np.einsum("sb,sab->sa", response, q1)
     gradient: Array = own + np.einsum("sb,sab->sa", weights, q2)
     return StartGradient(float(game.start @ values), gradient)
 
 
+def _plans(problem: CommitmentProblem, commitment: Array) -> tuple[Any, Array, Array]:
+    """Return the follower's values and Q, its response, and the play that its values are of."""
+    game, follower, reward = problem.game, problem.follower, problem.follower_reward
+    if isinstance(follower, SoftOptimalFollower):
+        soft = soft_optimum(game, reward, commitment, follower.temperature)
+        response = soft.response / soft.response.sum(axis=1, keepdims=True)
+        return soft, response, response
+    best = best_responses(game, reward, commitment)
+    assert isinstance(follower, BoltzmannFollower | ProportionalFollower)
+    response = np.asarray(follower.answer(best.q), dtype=float)
+    return best, response, np.eye(best.q.shape[1])[best.q.argmax(axis=1)]
+
+
 def _pull_back(
-    follower: BoltzmannFollower | ProportionalFollower,
+    follower: Any,
     q: Array,
     response: Array,
     of_response: Array,
@@ -144,6 +158,8 @@ def _pull_back(
     centred = of_response - (response * of_response).sum(axis=1, keepdims=True)
     if isinstance(follower, BoltzmannFollower):
         return np.asarray(follower.beta * response * centred)
+    if isinstance(follower, SoftOptimalFollower):
+        return np.asarray(response * centred / follower.temperature)
     weights = follower.weights(q)
     step = np.cbrt(np.finfo(float).eps) * np.maximum(1, np.abs(q))
     with np.errstate(all="ignore"):  # f need not be defined below q

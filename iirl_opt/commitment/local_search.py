@@ -4,8 +4,8 @@ Against an optimal follower with the leader's reward a deterministic commitment 
 2); against others a stochastic one may earn more, and no algorithm is known that finds the best.
 Two searches climb from given commitments:
 
-* For a *smooth* follower (Boltzmann, proportional) steps along the gradient of the start value
-  (`iirl_opt.commitment.gradient`).
+* For a *smooth* follower (Boltzmann, proportional, soft-optimal) steps along the gradient of the
+  start value (`iirl_opt.commitment.gradient`).
 * For others the value jumps where the follower changes its mind. A search along the edges towards
   single actions looks at both sides of every such jump that it meets (`iirl_opt.commitment.edges`).
 
@@ -31,19 +31,17 @@ from iirl_opt.commitment.algorithms_2_and_3 import (
     Evaluated,
     ValueIteration,
     accepted_change,
-    check_local,
     evaluated,
 )
 from iirl_opt.commitment.bounds import value_bounds
 from iirl_opt.commitment.edges import search_edges
-from iirl_opt.commitment.gradient import climb
+from iirl_opt.commitment.gradient import SMOOTH, climb
 from iirl_opt.commitment.incumbent import meets
 from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
-from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
+from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem, check_local
 from iirl_opt.commitment.searches import digits
 from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.follower.boltzmann import BoltzmannFollower
-from iirl_opt.follower.proportional import ProportionalFollower
+from iirl_opt.follower.soft import SoftOptimalFollower
 from iirl_opt.printing.records import Tabular
 
 __all__ = ["Improvement", "LocalSearch", "grid_check"]
@@ -117,7 +115,8 @@ class LocalSearch:
     Parameters
     ----------
     begin : a commitment (S, A) to begin with, or the method that finds it. Of a search that proves
-        what is best among deterministic commitments the answer is no worse than that.
+        what is best among deterministic commitments the answer is no worse than that. Against a
+        soft-optimal follower, to whom `ValueIteration` does not apply, the default is uniform play.
     steps : the most from one start: gradient steps, or rounds over all edges.
     tolerance : the gain, as a share of span(r)/(1−γ), that is worth no further step.
     random_starts : drawn besides, each row uniform on the simplex.
@@ -150,7 +149,7 @@ class LocalSearch:
         Raises
         ------
         InvalidArgument
-            A follower that is not local; a tolerance that makes no sense.
+            A follower that is neither local nor soft-optimal; a tolerance that makes no sense.
         InvalidPolicy
             A start that is no policy or plays what the problem forbids (named).
 
@@ -159,12 +158,15 @@ class LocalSearch:
         systems. A round over edges evaluates 80 commitments an edge and 40 more a jump, with the
         dense kernel: for small games.
         """
-        check_local(problem)
-        given = self.begin
+        given: Any = self.begin
+        if not isinstance(problem.follower, SoftOptimalFollower):
+            check_local(problem)
+        elif isinstance(given, ValueIteration):  # which sweeps over a local follower's Q*
+            given = problem.allowed / problem.allowed.sum(axis=1, keepdims=True)
         policy = given.plan(problem).policy if hasattr(given, "plan") else given
         begun = _check_allowed(problem, evaluated(problem, policy))
         worthless = accepted_change(problem, self.tolerance) / (1 - problem.game.discount)
-        smooth = isinstance(problem.follower, BoltzmannFollower | ProportionalFollower)
+        smooth = isinstance(problem.follower, SMOOTH)
         upwards = climb if smooth else search_edges
         best: Improvement | None = None
         for name, start in _starts(problem, begun.policy, self.random_starts, self.seed):

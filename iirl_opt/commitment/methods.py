@@ -29,11 +29,13 @@ from iirl_opt.commitment.algorithms_2_and_3 import ValueIteration
 from iirl_opt.commitment.branch_and_bound import suited
 from iirl_opt.commitment.enumeration import Enumeration
 from iirl_opt.commitment.lemma_2 import JointOptimum, need_lemma_2
+from iirl_opt.commitment.local_search import LocalSearch
 from iirl_opt.commitment.plans import METHOD, Commitment, CommitmentMethod
 from iirl_opt.commitment.problem import PROBLEM, CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.follower.protocols import FOLLOWER, Follower
+from iirl_opt.follower.soft import SoftOptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.reward import REWARD
 from iirl_opt.solver.records import SOLVER, Solver
@@ -113,7 +115,8 @@ class Automatic:
 
     For an optimal follower with the leader's reward that is `JointOptimum`. For others it is
     `ValueIteration`, or with `exact` a search: `BranchAndBound` wherever the follower's answers can
-    be bounded, else `Enumeration`.
+    be bounded, else `Enumeration`. For a soft-optimal follower it is `LocalSearch`, a lower bound;
+    no search proves more of it.
 
     Examples
     --------
@@ -134,6 +137,8 @@ class Automatic:
         """Return the method that it takes for a problem."""
         if problem.lemma_2:
             return JointOptimum()
+        if isinstance(problem.follower, SoftOptimalFollower) and not self.exact:
+            return LocalSearch()
         return suited(problem) if self.exact else ValueIteration()
 
     def plan(self, problem: CommitmentProblem) -> Commitment:

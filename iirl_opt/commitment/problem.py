@@ -355,6 +355,7 @@ class CommitmentProblem(Tabular):
     @checked(policies=array_of_floats(3, error=InvalidPolicy))
     def assess_policies(self, policies: Array) -> Assessment:
         """Return what `assess` does for K commitments (K, S, A), deterministic or not."""
+        check_local(self)
         parts = []
         for part in self._parts(len(policies)):
             block = policies[part]
@@ -374,6 +375,7 @@ class CommitmentProblem(Tabular):
 
         **Cost** as `values_of`; a commitment with open ties takes some systems more.
         """
+        check_local(self)
         chosen = np.asarray(actions, dtype=np.int64)
         states = np.arange(self.game.n_states)
         parts = []
@@ -441,6 +443,15 @@ class CommitmentProblem(Tabular):
 
 # What an argument `problem` may be.
 PROBLEM: Rule = is_a(CommitmentProblem)
+
+
+def check_local(problem: CommitmentProblem) -> None:
+    """Raise `InvalidArgument` if the follower's answers are not local."""
+    follower = problem.follower
+    if not isinstance(follower, LocalFollower):
+        raise InvalidArgument(
+            "follower", f"is {follower!r}", "one with `answer`: a LocalFollower", follower
+        )
 
 
 def dense_matrix(matrix: Matrix) -> Array:

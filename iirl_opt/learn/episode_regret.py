@@ -26,6 +26,7 @@ from iirl_opt.commitment.problem import CommitmentProblem
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.follower.optimal import OptimalFollower
 from iirl_opt.follower.protocols import FOLLOWER, Follower, LocalFollower
+from iirl_opt.follower.soft import SoftOptimalFollower
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.values import evaluate
 from iirl_opt.observation import SEEN, Observation, Trajectory
@@ -89,6 +90,8 @@ def plan_for(game: TwoAgentMDP, reward: ArrayLike, follower: Follower) -> Array:
     """
     if isinstance(follower, LocalFollower):
         return ValueIteration().iterate(CommitmentProblem(game, reward, follower)).policy
+    if isinstance(follower, SoftOptimalFollower):
+        return commit(game, reward, follower).policy
     return commit(game, reward).policy
 
 
