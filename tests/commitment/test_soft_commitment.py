@@ -60,5 +60,5 @@ def test_so_do_exact_searches_and_programs():
         lambda: iirl.dominance(iirl.CommitmentProblem(game, reward, follower)),
         lambda: LocalSearch(begin=ValueIteration(), steps=-1),
     ):
-        with pytest.raises(InvalidArgument, match="follower is SoftOptimalFollower|steps"):
+        with pytest.raises(InvalidArgument, match=r"follower is SoftOptimalFollower|steps"):
             refused()
