@@ -18,6 +18,7 @@ from iirl_opt.claims.statements import (
     lemma_3,
     likelihood,
     proposition_1,
+    questions,
     strict_verification,
     suboptimality,
     theorem_1,
@@ -48,6 +49,7 @@ STATEMENTS = (
     algorithm_4,
     finite_horizon,
     suboptimality,
+    questions,
 )
 
 PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)

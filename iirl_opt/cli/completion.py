@@ -37,7 +37,8 @@ NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 # Those of `iirl_opt.experiments.figure`, which takes longer to import than a shell may wait.
 MAZES = ("maze",)
-FIGURES, SCALES = ("1", "3", "4", "6", "7", "proposition-1"), ("small", "paper")
+FIGURES = ("1", "3", "4", "6", "7", "proposition-1", "transfer")
+SCALES = ("small", "paper", "mixing", "two", "mazes")
 
 Completion = Callable[[str], list[str]]
 

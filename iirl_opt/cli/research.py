@@ -132,12 +132,16 @@ def figure(
     number: Annotated[
         str,
         typer.Argument(
-            help="Its number in the paper, or proposition-1.", autocompletion=complete_figure
+            help="Its number in the paper, proposition-1 or transfer.",
+            autocompletion=complete_figure,
         ),
     ],
     scale: Annotated[
         str,
-        typer.Option(help="small, or the paper's own size: paper.", autocompletion=complete_scale),
+        typer.Option(
+            help="small, or the paper's own size: paper; transfer has more.",
+            autocompletion=complete_scale,
+        ),
     ] = "small",
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
@@ -148,7 +152,7 @@ def figure(
     out: Out = None,
     as_json: Json = False,
 ) -> int:
-    """Compute a figure of the paper again, or try its Proposition 1, and check what it says."""
+    """Compute a figure of the paper again, or a table of ours, and check what is said of it."""
     from iirl_opt.experiments.figure import find_figure, run_figure
     from iirl_opt.library.shipped import shipped_by_name
 

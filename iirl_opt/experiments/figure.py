@@ -28,6 +28,7 @@ FIGURES: Mapping[int | str, tuple[str, str]] = {
     6: ("commitment", "FIGURE_6"),
     7: ("commitment", "FIGURE_7"),
     "proposition-1": ("proposition", "PROPOSITION_1"),
+    "transfer": ("transfer", "TRANSFER"),
 }
 
 
@@ -46,7 +47,7 @@ class Figure:
 
     Attributes
     ----------
-    number : in the paper, or a name: of a statement of the paper that is tried out.
+    number : in the paper, or a name: of a statement that is tried out, of the paper or ours.
     title : what the picture shows.
     source : where in the paper, and what is ours.
     scales : for each scale, the cells of a seed.
@@ -110,7 +111,7 @@ def find_figure(number: int | str) -> Figure:
     >>> find_figure(2)
     Traceback (most recent call last):
         ...
-    iirl_opt.errors.InvalidArgument: figure is 2; allowed 1, 3, 4, 6, 7, proposition-1
+    iirl_opt.errors.InvalidArgument: figure is 2; allowed 1, 3, 4, 6, 7, proposition-1, transfer
     """
     wanted = int(number) if str(number).isdecimal() else number
     if wanted not in FIGURES:

@@ -40,6 +40,7 @@ __all__ = ["tidy", "write_tidy"]
 # What a list of a cell runs along, from which number on, and what one entry of it is called.
 ALONG = {
     "regrets": ("episode", 1, "regret"),
+    "losses": ("answer", 1, "loss"),
     "reward": ("state", 0, "reward"),
     "truth": ("state", 0, "truth"),
 }

@@ -20,6 +20,12 @@ from .choices import (
     RandomVertex as RandomVertex,
     RewardChoice as RewardChoice,
 )
+from .committee import (
+    CommitteeIRL as CommitteeIRL,
+)
+from .elsewhere import (
+    loss_elsewhere as loss_elsewhere,
+)
 from .episode_regret import (
     best_value as best_value,
     loss as loss,
@@ -57,6 +63,7 @@ __all__ = [
     "AnalyticCentre",
     "ChebyshevCentre",
     "Chosen",
+    "CommitteeIRL",
     "ContradictionWarning",
     "ConvergenceCondition",
     "Distinction",
@@ -78,6 +85,7 @@ __all__ = [
     "indistinguishable",
     "interact",
     "loss",
+    "loss_elsewhere",
     "one_answer",
     "recall",
     "record_of",

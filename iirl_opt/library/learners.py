@@ -1,9 +1,9 @@
 """Learners by name: what ``--learner``, ``compare`` and a model file's ``learner`` may say.
 
-``algorithm-1``, the paper's, is the default everywhere. The next names are its variants and the
-active learner, then other choices of a reward for it, and last the Bayesian learner of Algorithm 4,
-which takes its partner for a Boltzmann follower. Each name with ``-fixed`` behind it is the same
-learner in one environment, as in standard IRL.
+``algorithm-1``, the paper's, is the default everywhere. The next names are its variants, the active
+learner and the committee, which learns for elsewhere; then other choices of a reward for it, and
+last the Bayesian learner of Algorithm 4, which takes its partner for a Boltzmann follower. Each
+name with ``-fixed`` behind it is the same learner in one environment, as in standard IRL.
 
 A learner is imported when it is made: names alone load no solver.
 """
@@ -64,11 +64,18 @@ def _bayesian(game: TwoAgentMDP, **facts: Any) -> Learner:
     return BayesianInteractiveIRL(game, **facts)
 
 
+def _committee(game: TwoAgentMDP, **facts: Any) -> Learner:
+    from iirl_opt.learn.committee import CommitteeIRL
+
+    return CommitteeIRL(game, **facts)
+
+
 # How each learner is made: from the game, its seed and its first commitment.
 LEARNERS: Mapping[str, Callable[..., Learner]] = {
     ALGORITHM_1: _printed,
     "algorithm-1-random-ties": _with_random_ties,
     "active": _active,
+    "committee": _committee,
     "mean-of-vertices": partial(_choosing, "MeanOfVertices"),
     "chebyshev-centre": partial(_choosing, "ChebyshevCentre"),
     "analytic-centre": partial(_choosing, "AnalyticCentre"),

@@ -30,6 +30,7 @@ NEAREST = {
     "finite-horizon-soft",
     "suboptimal-actions-convex",
     "preference-shift",
+    "question-ties",
 }
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")

@@ -39,11 +39,13 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(name):
             ask(name)
 
 
-@pytest.mark.parametrize("name", ["algorithm-1", "active", "max-margin-fixed", "algorithm-4"])
+@pytest.mark.parametrize(
+    "name", ["algorithm-1", "active", "committee", "max-margin-fixed", "algorithm-4"]
+)
 def test_a_model_file_is_played_by_each_kind_of_learner(name):
     run = learn(read_model("two-rooms"), episodes=1, learner=name)
     assert len(list(run)) == 1
     assert run.quantities["final_regret"] >= 0
-    assert ("truth_feasible" in run.quantities) == (name in ("algorithm-1", "active"))
+    assert ("truth_feasible" in run.quantities) == (name in ("algorithm-1", "active", "committee"))
     assert ("rows" in run.quantities) == (name != "algorithm-4")
     assert ("beta" in run.quantities) == (name == "algorithm-4")

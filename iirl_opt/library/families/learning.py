@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["LearningQuestion", "LearningRun"]
 
 
+# Of games that an estimate is tried in.
+MOST_UNSEEN = 1000
+
+
 class LearningQuestion(RunQuestion, tag="learning"):
     """A leader learns the reward."""
 
@@ -36,6 +40,7 @@ class LearningQuestion(RunQuestion, tag="learning"):
     episodes: int = 30
     seed: int = 0
     rewards: Literal["state", "joint"] | None = None
+    unseen: int = 0
     first: PolicyTable | None = None
 
     def check(self, problem: ModelProblem) -> None:
@@ -44,6 +49,9 @@ class LearningQuestion(RunQuestion, tag="learning"):
             check_learner(self.learner)
         except InvalidArgument as error:
             raise FileProblem(problem.path, str(error), key="question.learner") from None
+        if not 0 <= self.unseen <= MOST_UNSEEN:
+            what = f"is {self.unseen}; allowed 0 … {MOST_UNSEEN}"
+            raise FileProblem(problem.path, what, key="question.unseen")
 
     def learn(self, problem: ModelProblem, **given: Any) -> LearningRun:
         """Return the run; `episodes`, `seed` and `learner` may replace the file's own."""
@@ -138,9 +146,25 @@ class LearningRun(EpisodesRun):
         if self.episodes:
             learner = self.episodes[-1].learner
             found |= learner.facts()
+            found |= self._loss_elsewhere(learner)
             if isinstance(learner, FeasibleLearner):
                 found["truth_feasible"] = float(learner.known.contains(self.truth))
         return found
+
+    def _loss_elsewhere(self, learner: Learner) -> dict[str, float]:
+        """Return what the estimate loses in random games of one agent, in the mean, if asked."""
+        import numpy as np
+
+        from iirl_opt.game.generate import random_game
+        from iirl_opt.learn.elsewhere import loss_elsewhere
+
+        estimate = learner.estimate()
+        if not self.question.unseen or estimate is None or estimate.ndim > 1:
+            return {}
+        n_states, _, n_b = self.problem.game.shape
+        luck = (np.random.default_rng([self.seed, k, 1]) for k in range(self.question.unseen))
+        games = [random_game(n_states, 1, n_b, rng)[0] for rng in luck]
+        return {"loss_elsewhere": float(loss_elsewhere(games, self.truth, estimate).mean())}
 
     @property
     def evidence(self) -> dict[str, Any]:
