@@ -33,7 +33,7 @@ from iirl_opt.brief import in_brief
 from iirl_opt.checks import POSITIVE, SEED, array_of_floats, checked, whole
 from iirl_opt.errors import InvalidArgument
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
-from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.game.policy import check_policy, deterministic_policy
 from iirl_opt.learn.belief import WIDTH, Belief
 from iirl_opt.learn.believing import BelievingLearner
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
@@ -111,14 +111,17 @@ class CommitteeIRL(BelievingLearner):
     __repr__ = in_brief
 
     def __post_init__(self) -> None:
-        if self.among is not None:
-            kept = np.array([self.game.check_leader_policy(pi1) for pi1 in np.asarray(self.among)])
-            kept.flags.writeable = False
-            object.__setattr__(self, "among", kept)
-            if self.first is not None and not (kept == np.asarray(self.first)).all((1, 2)).any():
-                allowed = "one of the commitments of `among`"
-                raise InvalidArgument("first", "is none that may be asked", allowed, self.first)
         super().__post_init__()
+        if self.among is None:
+            return
+        shape, states = self.game.shape[:2], self.game.states
+        given = [(f"among[{k}]", pi1) for k, pi1 in enumerate(np.asarray(self.among))]
+        kept = np.array([check_policy(x, shape, name=name, states=states) for name, x in given])
+        kept.flags.writeable = False
+        object.__setattr__(self, "among", kept)
+        if self.first is not None and not (kept == self.first).all((1, 2)).any():
+            allowed = "one of the commitments of `among`"
+            raise InvalidArgument("first", "is none that may be asked", allowed, self.first)
 
     def ask(self) -> Array:
         """Return the commitment (S, A) whose answer is to be seen next.

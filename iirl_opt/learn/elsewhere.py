@@ -17,7 +17,7 @@ from iirl_opt.checks import checked, each
 from iirl_opt.errors import InvalidReward
 from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
-from iirl_opt.game.reward import REWARD
+from iirl_opt.game.reward import REWARD, check_reward
 from iirl_opt.game.values import evaluate
 
 __all__ = ["loss_elsewhere"]
@@ -56,12 +56,13 @@ def loss_elsewhere(games: Sequence[TwoAgentMDP], truth: ArrayLike, estimate: Arr
     """
     losses = []
     for k, game in enumerate(games):
-        best = modified_policy_iteration(game, truth).values
+        given = check_reward(game, estimate, "estimate")
+        best = modified_policy_iteration(game, check_reward(game, truth, "truth")).values
         top = float(game.start @ best)
         if not top > 0:
             place = f"truth in games[{k}]"
             raise InvalidReward(place, f"is worth {top:g} at best", "a value > 0", top)
-        actions = modified_policy_iteration(game, estimate).actions
+        actions = modified_policy_iteration(game, given).actions
         played = np.eye(game.n_choices)[actions].reshape(game.shape)
         lost = float(game.start @ (best - evaluate(game, truth, played)))
         losses.append(max(lost, 0.0) / top)
