@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,8 +56,9 @@ def claims(
     """Try every statement of the paper: status, instances that meet its premise, counterexample."""
     from iirl_opt.claims import PAPER, read_claims, run_claims
 
-    printer = Printer(as_json, out, ["claims.json"])
     tried = PAPER if file is None else read_claims(file)
+    stems = _stems(tried)
+    printer = Printer(as_json, out, ["claims.json", *(f"{stem}.toml" for stem in stems)])
     width = max((len(claim.name) for claim in tried), default=0)
     records: list[dict[str, Any]] = []
     failing: list[Result] = []
@@ -81,23 +82,31 @@ def claims(
     ended = f", {short} of them for want of instances" if short else ""
     of = f" of {len(tried)}" if printer.interrupted else ""
     line = f"{len(records)}{of} claims, {unmet} not as their status says{ended}"
-    files = () if out is None else _write_counterexamples(failing, out)
+    named = dict(zip(map(id, tried), stems, strict=True))
+    places = [(result, named[id(result.claim)]) for result in failing]
+    files = () if out is None else _write_counterexamples(places, out)
     printer.give(document, [line], name="claims.json", beside=files)
     return INTERRUPTED if printer.interrupted else UNMET if unmet else ANSWERED
 
 
-def _write_counterexamples(failing: list[Result], out: Path) -> Iterator[str]:
+def _stems(tried: Sequence[Claim]) -> list[str]:
+    """Return what the file of a counterexample of each claim is called, but for its ending."""
+    stems: dict[str, None] = {}
+    for claim in tried:
+        stem = re.sub(r"[^\w.-]+", "-", claim.name)
+        while stem in stems:
+            stem += "-"
+        stems[stem] = None
+    return list(stems)
+
+
+def _write_counterexamples(failing: list[tuple[Result, str]], out: Path) -> Iterator[str]:
     """Write the instance that fails of each claim as a model file, and yield what it shows."""
     from iirl_opt.claims.problems import stated_problem
     from iirl_opt.library import write_model
 
-    used: set[str] = set()
-    for result in failing:
+    for result, name in failing:
         problem, why = stated_problem(result)
-        name = re.sub(r"[^\w.-]+", "-", result.claim.name)
-        while name in used:
-            name += "-"
-        used.add(name)
         if problem is None:
             yield f"no file for {result.claim.name}: its instance {why}"
             continue
@@ -164,8 +173,8 @@ def figure(
         raise
     name = f"figure-{wanted.number}"
     printer = Printer(as_json, out, files_of(name), always=name)
-    sweep = SweepRun(printer, name, len(wanted.cells(scale, seed)))
-    printer.say(f"figure {wanted.number}, {scale}: {wanted.title}")
+    heading = f"figure {wanted.number}, {scale}: {wanted.title}"
+    sweep = SweepRun(printer, name, len(wanted.cells(scale, seed)), heading)
     found = sweep.run(
         lambda **how: run_figure(wanted, scale, seed=seed, **how),
         jobs=jobs,

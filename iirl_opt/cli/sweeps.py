@@ -28,15 +28,17 @@ class SweepRun:
     ----------
     name : of its files.
     total : how many cells there are.
+    heading : printed when the work begins, after all that may refuse it.
     """
 
     printer: Printer
     name: str
     total: int
+    heading: str
     checkpoint: Path | None
 
-    def __init__(self, printer: Printer, name: str, total: int) -> None:
-        self.printer, self.name, self.total = printer, name, total
+    def __init__(self, printer: Printer, name: str, total: int, heading: str = "") -> None:
+        self.printer, self.name, self.total, self.heading = printer, name, total, heading
         folder = printer.folder
         self.checkpoint = None if folder is None else folder / f"{name}.jsonl"
 
@@ -74,6 +76,8 @@ class SweepRun:
                     kept.append(f"{result.seconds:>9.2f} s   {result.cell}")
                     advance(kept[-1])
 
+                if self.heading:
+                    self.printer.say(self.heading)
                 return compute(
                     jobs=jobs,
                     executor=executor,
