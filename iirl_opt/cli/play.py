@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -100,13 +101,17 @@ def _check_terminal() -> None:
         raise MissingExtra("iirl-opt play", "play")
     streams = {"standard input": sys.__stdin__, "standard error": sys.__stderr__}
     for name, stream in streams.items():
-        if stream is None or stream.closed or not stream.isatty():
+        if not _is_terminal(stream):
             raise typer.BadParameter(
                 f"{name} is no terminal, and a person plays in one; allowed --prizes CF, with "
                 "which an optimal follower walks in place of you"
             )
     if os.environ.get("TERM") in (None, "", "dumb"):
         raise typer.BadParameter("TERM names no terminal that a maze can be drawn in")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def _show(sessions: list[Session]) -> bool:
@@ -119,14 +124,23 @@ def _show(sessions: list[Session]) -> bool:
     Raises
     ------
     KeyboardInterrupt
-        By a signal from outside: of that textual makes a silent end, without a code.
+        By a signal from outside: of that textual makes a silent end, without a code; or by the
+        end of the terminal.
     """
-    from iirl_opt.play.terminal import PlayApp
+    from iirl_opt.play.terminal import PlayApp, odd_bytes_as_keys
 
     app = PlayApp(sessions[-1])
     try:
-        app.run()
+        with odd_bytes_as_keys():
+            app.run()
+    except Exception:
+        if _is_terminal(sys.__stderr__):
+            raise
+        # The terminal has gone, which textual tried to put in order all the same.
+        raise KeyboardInterrupt from None
     finally:
+        if hasattr(signal, "SIGCONT"):  # which textual would still answer, without its loop
+            signal.signal(signal.SIGCONT, signal.SIG_DFL)
         sessions.append(app.session)
     if app.return_code is None:
         raise KeyboardInterrupt

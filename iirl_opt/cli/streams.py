@@ -85,6 +85,8 @@ class Process:
         KeyboardInterrupt
             Always.
         """
+        if self.stopped_by != INTERRUPTED:  # by a signal, such as that of a terminal that is closed
+            raise KeyboardInterrupt
         gone = isinstance(problem, BrokenPipeError)
         self.stopped_by, self.lost = (CLOSED, None) if gone else (BAD_INPUT, problem)
         if gone:  # who has seen enough is told no more

@@ -8,8 +8,10 @@ error: standard output is left to the command.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.app import App, ComposeResult
@@ -23,7 +25,7 @@ from textual.widgets import Footer, Static
 from iirl_opt.play.picture import Line, letter_lines, maze_lines, record_lines, verdict, walk_words
 from iirl_opt.play.session import Session
 
-__all__ = ["PlayApp"]
+__all__ = ["PlayApp", "odd_bytes_as_keys"]
 
 STYLES = {
     "plain": "",
@@ -213,3 +215,23 @@ def _styled(lines: Sequence[Line]) -> Text:
         for span in line:
             text.append(span.text, STYLES[span.kind])
     return text
+
+
+@contextmanager
+def odd_bytes_as_keys() -> Iterator[None]:
+    """Have textual take bytes that are no UTF-8 for a key that does nothing, in the block.
+
+    They would end its thread that reads the terminal, which has no setting for them.
+    """
+    driver: Any = None
+    with suppress(ImportError):  # where terminals are not of this kind, as on Windows
+        from textual.drivers import linux_driver as driver
+    strict = getattr(driver, "getincrementaldecoder", None)
+    if strict is None:
+        yield
+        return
+    driver.getincrementaldecoder = lambda name: partial(strict(name), errors="replace")
+    try:
+        yield
+    finally:
+        driver.getincrementaldecoder = strict

@@ -255,6 +255,7 @@ def test_a_script_plays_through_a_real_terminal_to_the_end(tmp_path):
     session = Session(Doorkeeper(seed=7))
     with behind_a_terminal("maze", "--seed", "7", "--out", str(tmp_path)) as (player, process):
         player.until(b"Leave")
+        player.press(b"\xff\xc3(\x80")  # no character is a key that does nothing
         while not session.over:
             for move in walk_for(session, session.maze.reward("HB")):
                 player.press(BYTES[move])
@@ -287,3 +288,22 @@ def test_who_leaves_gets_the_terminal_back_and_keeps_the_walks(how, tmp_path):
         assert process.wait(60) == 128 + (signal.SIGINT if how == "key" else how)
     assert len(read_model(tmp_path / "session.toml").trajectories) == 1
     assert json.loads(Path(tmp_path, "result.json").read_text())["complete"] is False
+
+
+@pytest.mark.campaign
+@pytest.mark.process
+def test_a_terminal_that_is_closed_ends_the_game_and_the_walks_are_kept(tmp_path):
+    pty = pytest.importorskip("pty")
+    child, ours = pty.fork()  # with a controlling terminal, whose end is a SIGHUP
+    if child == 0:
+        os.environ["TERM"] = "xterm-256color"
+        words = ("-m", "iirl_opt", "play", "--out", str(tmp_path))
+        os.execv(sys.executable, [sys.executable, *words])
+    player = Player(ours)
+    player.until(b"Leave")
+    player.press(b"\r")
+    player.until(b"Walk 1:")
+    os.close(ours)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
+    assert len(read_model(tmp_path / "session.toml").trajectories) == 1
