@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.setdefault("NUMBA_OPT", "1")
 os.environ.setdefault("NUMBA_LOOP_VECTORIZE", "0")
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent / ".numba"))
+
+# Processes that tests start, and the other worker, find the package compiled, whatever is set here.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Looking for garbage among all that collecting makes was a fifth of the suite: it is looked for
 # less often, and never in what was there before the first test.

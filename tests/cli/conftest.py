@@ -3,6 +3,7 @@
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,23 @@ from command_table import COMPARE
 from commands import iirl
 
 from iirl_opt.cli import sweeps
+from iirl_opt.experiments import commitment
+from iirl_opt.experiments.sweep import Cell
 
 MODELS = Path(__file__).parents[2] / "models"
 SHIPPED = ("learning/two-rooms", "occupancy/correlated-budget", "commitment/figure-1")
 PROOF = "affine_equivalence/strict-4-refuted"
 TITLE = "β ≤ ½ → 東京, 🙂"  # no code page of one byte has all of it
 OWN = "from iirl_opt.claims import PAPER\n\nclaims = list(PAPER)[:1]\n"
+
+
+def few_cells(seed: int) -> list[Cell]:
+    facts = [{"epsilon": epsilon, "size": [5, 3, 3]} for epsilon in (1.0, 0.5, 0.0)]
+    return [Cell(7, "random", "epsilon-greedy", seed, each) for each in facts]
+
+
+# What a figure shows is not the point.
+FIGURE_7 = replace(commitment.FIGURE_7, scales={"small": few_cells})
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as here:
         # A pool of processes is not the point.
         here.setattr(sweeps, "_executor", lambda *_: ThreadPoolExecutor(1))
+        here.setattr(commitment, "FIGURE_7", FIGURE_7)
         for command, words in (("figure", "7"), ("compare", COMPARE)):
             done = iirl(command, *words.split(), "--json", "--out", command, cwd=folder)
             assert done.code == 0, done.err
@@ -47,5 +60,6 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for path in made.iterdir():
         if path.is_file():
             shutil.copy(path, tmp_path)
+    monkeypatch.setattr(commitment, "FIGURE_7", FIGURE_7)
     monkeypatch.chdir(tmp_path)
     return tmp_path

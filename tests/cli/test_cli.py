@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from commands import RUN, child, iirl, interrupt
 
 from iirl_opt import library
 from iirl_opt.checkpoint import Checkpoint
+from iirl_opt.cli import sweeps
 from iirl_opt.cli.app import main
-from iirl_opt.experiments import Cell, CellResult, figure
+from iirl_opt.experiments import Cell, CellResult, commitment, figure
 
 
 def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) -> None:
@@ -38,7 +41,7 @@ def test_learn_writes_a_line_an_episode_a_result_and_pictures(tmp_path: Path) ->
 @pytest.mark.process
 def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
     # HiGHS greets on the standard output of C, which only a process of its own shows.
-    done = child([*RUN, "learn", "two-rooms", "--json"], cwd=tmp_path)
+    done = child([*RUN, "learn", "two-rooms", "--episodes", "2", "--json"], cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     result = json.loads(done.out)
     assert {"value", "regret"} <= set(result["episodes"][0])
@@ -53,8 +56,9 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
         )
         return [(episode["value"], episode["rows"]) for episode in result["episodes"]]
 
-    assert run(3) == run(3)
-    assert run(3) != run(4)
+    first = run(3)
+    assert run(3) == first
+    assert run(4) != first
 
 
 def test_a_failed_expectation_leaves_with_one_and_says_what_was_found(tmp_path: Path) -> None:
@@ -287,7 +291,16 @@ def test_an_inconclusive_verdict_without_expectations_is_no_answer(tmp_path: Pat
 
 
 @pytest.fixture(scope="module")
-def figure_7(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def small() -> Iterator[None]:
+    """Random games of figures that are smaller and fewer, computed in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(commitment.SCALES, "small", (((5, 3, 3), 1), ((3, 2, 2), 1)))
+        patch.setattr(sweeps, "_executor", lambda *_: ThreadPoolExecutor(1))
+        yield
+
+
+@pytest.fixture(scope="module")
+def figure_7(tmp_path_factory: pytest.TempPathFactory, small: None) -> tuple[str, Path]:
     """What `figure 7` prints, and the folder that it writes."""
     folder = tmp_path_factory.mktemp("figure")
     done = iirl("figure", 7, "--out", folder)
@@ -372,7 +385,9 @@ def test_a_figure_that_cannot_be_leaves_with_two(
     assert (done.out, list(tmp_path.iterdir())) == ("", [])
 
 
-def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
+def test_a_comparison_writes_what_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = ("--learners", "algorithm-1,active", "--episodes", 3, "--runs", 2)
     done = iirl("compare", "two-rooms", *options, "--out", tmp_path)
     assert done.code == 0
@@ -384,12 +399,15 @@ def test_a_comparison_writes_what_it_prints(tmp_path: Path) -> None:
     assert set(panel) == {"algorithm-1", "active"}
     for name, found in panel.items():
         assert f"{name:<28}{found['total']['mean']:>10.4f}" in done.out
+    monkeypatch.setattr(sweeps, "_executor", lambda *_: ThreadPoolExecutor(1))
     again = iirl("compare", "two-rooms", *options, "--json")
     assert json.loads(again.out) == document
 
 
 @pytest.mark.process
-def test_an_interrupted_comparison_keeps_its_cells_and_goes_on(tmp_path: Path) -> None:
+def test_an_interrupted_comparison_keeps_its_cells_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = ("two-rooms", "--learners", "algorithm-1", "--episodes", 2, "--runs", 16)
     command = [*RUN, "compare", *options, "--jobs", 2, "--out", tmp_path]
     done = interrupt(command, "two-rooms.toml")
@@ -399,6 +417,7 @@ def test_an_interrupted_comparison_keeps_its_cells_and_goes_on(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["compare.jsonl"]
     kept = (tmp_path / "compare.jsonl").read_text().splitlines()
     assert 2 <= len(kept) <= 16
+    monkeypatch.setattr(sweeps, "_executor", lambda *_: ThreadPoolExecutor(1))
     resumed = iirl("compare", *options, "--out", tmp_path, "--resume")
     assert resumed.code == 0
     assert (tmp_path / "compare.jsonl").read_text().splitlines()[: len(kept)] == kept

@@ -38,8 +38,8 @@ def offered(line, folder):
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("iirl-opt learn --epi", ["--episodes"]),
-        ("iirl-opt learn maze-m", ["maze-maker"]),
+        pytest.param("iirl-opt learn --epi", ["--episodes"], marks=pytest.mark.campaign),
+        pytest.param("iirl-opt learn maze-m", ["maze-maker"], marks=pytest.mark.campaign),
         ("iirl-opt compare x --learners active,max-m", ["active,max-margin"]),
     ],
 )

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,21 +53,56 @@ def few_cells(seed: int) -> list[Cell]:
     return [Cell(7, game, "epsilon-greedy", seed, facts) for game, facts in games]
 
 
+@pytest.fixture
+def small_cluster() -> Iterator[Any]:
+    """A scheduler with one worker, in this process; a worker may be taken away."""
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+    ) as found:
+        yield found
+
+
+def files_are_the_same(
+    hows: dict[str, tuple[object, ...]],
+    commands: Iterable[tuple[object, ...]],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever computes a sweep, its files are the same; figure 7 has few cells."""
+    few = replace(commitment.FIGURE_7, scales={"small": few_cells})
+    monkeypatch.setattr(commitment, "FIGURE_7", few)
+    for command in commands:
+        found = []
+        for name, how in hows.items():
+            own = folder / f"{command[0]}-{name}"
+            assert iirl(*command, *how, "--out", own).err == ""
+            found.append(kept(own))
+        assert {Path(name).suffix for name in found[0]} == {".json", ".csv", ".parquet", ".png"}
+        assert found.count(found[0]) == len(hows)
+
+
+@pytest.mark.oracle
+def test_files_are_the_same_on_one_process_and_a_cluster(
+    small_cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hows = {"one": (), "dask": ("--scheduler", small_cluster.scheduler_address)}
+    files_are_the_same(hows, [("figure", 7)], tmp_path, monkeypatch)
+
+
 @pytest.mark.process
 @pytest.mark.oracle
+@pytest.mark.campaign
 def test_files_are_the_same_on_one_process_two_and_a_cluster(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = replace(commitment.FIGURE_7, scales={"small": few_cells})
-    monkeypatch.setattr(commitment, "FIGURE_7", few)
-    for command in (("compare", *COMPARE), ("figure", 7)):
-        found = []
-        for name, how in (("one", ()), ("two", ("--jobs", 2)), ("dask", ("--scheduler", cluster))):
-            folder = tmp_path / f"{command[0]}-{name}"
-            assert iirl(*command, *how, "--out", folder).err == ""
-            found.append(kept(folder))
-        assert {Path(name).suffix for name in found[0]} == {".json", ".csv", ".parquet", ".png"}
-        assert found[0] == found[1] == found[2]
+    hows = {"one": (), "two": ("--jobs", 2), "dask": ("--scheduler", cluster)}
+    files_are_the_same(hows, [("compare", *COMPARE), ("figure", 7)], tmp_path, monkeypatch)
 
 
 @pytest.mark.process
@@ -108,6 +143,7 @@ def test_a_signal_ends_the_command_and_not_the_cluster(
 
 @pytest.mark.process
 @pytest.mark.oracle
+@pytest.mark.campaign
 def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(cluster: str, tmp_path: Path) -> None:
     cells = [Cell("test", "none", "end", i, {"folder": str(tmp_path)}) for i in range(8)]
     with dask_executor(cluster) as executor:
@@ -119,6 +155,7 @@ def test_a_worker_of_a_cluster_that_is_killed_costs_nothing(cluster: str, tmp_pa
 
 @pytest.mark.process
 @pytest.mark.oracle
+@pytest.mark.campaign
 def test_a_worker_of_a_cluster_gets_what_its_cells_share_once(cluster: str, tmp_path: Path) -> None:
     cells = [Cell("test", "none", "shared", i) for i in range(20)]
     with dask_executor(cluster) as executor:
@@ -127,21 +164,6 @@ def test_a_worker_of_a_cluster_gets_what_its_cells_share_once(cluster: str, tmp_
             assert [result.values["seed"] for result in found] == list(range(20))
     # A copy that nobody needs just now may be dropped, and is then fetched again.
     assert 1 <= len(list(tmp_path.iterdir())) <= 5
-
-
-@pytest.fixture
-def small_cluster() -> Iterator[Any]:
-    """A scheduler with one worker, in this process; a worker may be taken away."""
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address=None,
-        silence_logs=50,
-    ) as found:
-        yield found
 
 
 @pytest.mark.oracle
