@@ -19,6 +19,7 @@ from iirl_opt.claims.statements import (
     likelihood,
     proposition_1,
     questions,
+    soft_optimal,
     strict_verification,
     suboptimality,
     theorem_1,
@@ -50,6 +51,7 @@ STATEMENTS = (
     finite_horizon,
     suboptimality,
     questions,
+    soft_optimal,
 )
 
 PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)

@@ -31,6 +31,7 @@ NEAREST = {
     "suboptimal-actions-convex",
     "preference-shift",
     "question-ties",
+    "soft-boltzmann",
 }
 
 GAME = iirl.TwoAgentMDP([[[[1, 0], [0, 1]]], [[[0, 1], [1, 0]]]], "1/2")
