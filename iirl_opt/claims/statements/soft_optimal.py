@@ -116,7 +116,7 @@ def one_commitment(at: Case, *, lacking: int = 1) -> Outcome:
     return _told(at, [problem], alike, rank == n - lacking, f"rank {rank} of {n - 1}")
 
 
-def _system(at: Case, *, free: bool = False) -> tuple[Exact, list[Exact]]:
+def _soft_equations(at: Case, *, free: bool = False) -> tuple[Exact, list[Exact]]:
     """Return the equations on V_1 and V_2 of two commitments, and their problems.
 
     They say that both make one reward: of states, or of states and answers if `free`.
@@ -135,7 +135,7 @@ def _system(at: Case, *, free: bool = False) -> tuple[Exact, list[Exact]]:
     return np.vstack(rows), [one, two]
 
 
-def _beside(system: Exact, n: int) -> list[Exact]:
+def _null_beside(system: Exact, n: int) -> list[Exact]:
     """Return null vectors (V_1, V_2) that with the constants make all of them."""
     vectors = _null(system)
     whole = [exact(np.ones(2 * n, dtype=int))]
@@ -147,27 +147,27 @@ def _beside(system: Exact, n: int) -> list[Exact]:
 
 def stacked(at: Case) -> Outcome:
     """Decide: two commitments tell state rewards iff their stacked differences have rank N − 1."""
-    system, problems = _system(at)
+    system, problems = _soft_equations(at)
     rank = len(echelon(np.vstack([_differences(p) for p in problems]))[1])
     n = len(at.reward)
-    alike = [_lead(problems[0], at.discount, x[:n])[:, 0] for x in _beside(system, n)]
+    alike = [_lead(problems[0], at.discount, x[:n])[:, 0] for x in _null_beside(system, n)]
     return _told(at, problems, alike, rank == n - 1, f"stacked rank {rank} of {n - 1}")
 
 
 def whole_system(at: Case, *, values: int = 2) -> Outcome:
     """Decide: two commitments tell state rewards up to the null vectors of (r, V_1, V_2)."""
-    system, problems = _system(at)
+    system, problems = _soft_equations(at)
     n = len(at.reward)
     rank = len(echelon(system)[1])
-    alike = [_lead(problems[0], at.discount, x[:n])[:, 0] for x in _beside(system, n)]
+    alike = [_lead(problems[0], at.discount, x[:n])[:, 0] for x in _null_beside(system, n)]
     return _told(at, problems, alike, rank == values * n - 1, f"rank {rank} of {2 * n - 1}")
 
 
 def two_experts(at: Case, *, lacking: int = 1) -> Outcome:
     """Decide: two commitments tell rewards (S, B) iff [I − γP_1b, −(I − γP_2b)] has rank 2N − 1."""
-    system, problems = _system(at, free=True)
+    system, problems = _soft_equations(at, free=True)
     n, rank = len(at.reward), len(echelon(system)[1])
-    alike = [_lead(problems[0], at.discount, x[:n]) for x in _beside(system, n)]
+    alike = [_lead(problems[0], at.discount, x[:n]) for x in _null_beside(system, n)]
     enough = rank == 2 * n - lacking
     return _told(_by_answers(at), problems, alike, enough, f"rank {rank} of {2 * n - 1}")
 
@@ -185,9 +185,9 @@ def any_two(at: Case) -> Outcome:
     one, two = at.problem(0), at.problem(1)
     if (one == two).all():
         return untried("both commitments leave the same problem")
-    system, problems = _system(at, free=True)
+    system, problems = _soft_equations(at, free=True)
     n = len(at.reward)
-    alike = [_lead(problems[0], at.discount, x[:n]) for x in _beside(system, n)]
+    alike = [_lead(problems[0], at.discount, x[:n]) for x in _null_beside(system, n)]
     words = f"{len(alike)} dimensions beside the constants left"
     return _told(_by_answers(at), problems, alike, True, words)
 
@@ -199,7 +199,7 @@ def discount_shows(at: Case) -> Outcome:
         return untried("the discounts are the same, or that of the model is zero")
     seen = logs(problem, at.reward, theirs)
     kernel, gamma = problem.astype(float), float(at.discount)
-    values = float(theirs / at.discount) * _values(problem, at.reward, theirs)
+    values = float(theirs / at.discount) * _soft_values(problem, at.reward, theirs)
     fits = values[:, None] + seen - gamma * (kernel @ values)
     off = np.abs(fits - fits[:, :1]).max()
     found = exact(fits[:, 0].tolist()) if off <= NEAR else at.reward
@@ -208,7 +208,7 @@ def discount_shows(at: Case) -> Outcome:
     return Outcome(apart > NEAR, f"the reward ({shown}) explains it within {apart:.1g}")
 
 
-def _values(problem: Exact, reward: Exact, discount: Fraction) -> NDArray[np.float64]:
+def _soft_values(problem: Exact, reward: Exact, discount: Fraction) -> NDArray[np.float64]:
     """Return the soft values (S,): those of the answer, with its entropy."""
     seen = logs(problem, reward, discount)
     play, gamma = np.exp(seen), float(discount)
@@ -232,7 +232,7 @@ def is_boltzmann(at: Case) -> Outcome:
 # Instances
 
 
-def _drawn(
+def _soft_cases(
     episodes: int,
     discounts: Sequence[str] = ("1/2", "9/10", "1/3"),
     n_b: int = 1,
@@ -272,8 +272,8 @@ def _acted() -> SearchStrategy[Case]:
         played = tuple(Exchange(units[[a] * n], uniform) for a in range(2))
         return replace(at, episodes=played, other=(at.reward,))
 
-    bounds = {"min_states": 2, "min_leader_actions": 2, "discounts": ("1/2", "9/10")}
-    return cases(**bounds).map(asked)
+    drawn = cases(min_states=2, min_leader_actions=2, discounts=("1/2", "9/10"))
+    return drawn.map(asked)
 
 
 def _turned() -> SearchStrategy[Case]:
@@ -284,7 +284,7 @@ def _turned() -> SearchStrategy[Case]:
     first = st.lists(st.lists(state, min_size=2, max_size=2), min_size=2, max_size=2)
     rest = st.lists(state, min_size=4, max_size=4)
     return st.tuples(first, rest).map(
-        lambda drawn: _game(
+        lambda drawn: _moves_case(
             [drawn[0], *([[x] * 2 for x in drawn[1][i : i + 2]] for i in (0, 2))],
             "1/2",
             [0, 1, 2],
@@ -294,7 +294,7 @@ def _turned() -> SearchStrategy[Case]:
     )
 
 
-def _game(goes_to: Any, discount: str, reward: Any, episodes: int, other: Any) -> Case:
+def _moves_case(goes_to: Any, discount: str, reward: Any, episodes: int, other: Any) -> Case:
     """Return a case with deterministic moves (S, A, B); episode t is of leader action t."""
     moves = np.array(goes_to)
     game = TwoAgentMDP(np.eye(len(moves), dtype=int)[moves], Fraction(discount))
@@ -305,30 +305,30 @@ def _game(goes_to: Any, discount: str, reward: Any, episodes: int, other: Any) -
 
 
 def _at_zero() -> Case:
-    return _game([[[0, 1]], [[1, 0]]], "0", [0, 1], 1, exact([1, 0]))
+    return _moves_case([[[0, 1]], [[1, 0]]], "0", [0, 1], 1, exact([1, 0]))
 
 
 def _twice_stacked() -> Case:
     goes_to = [[[0, 2], [0, 1]], [[1, 1], [2, 2]], [[1, 1], [2, 2]]]
-    return _game(goes_to, "1/2", [0, 1, 2], 2, exact([1, 0, 0]))
+    return _moves_case(goes_to, "1/2", [0, 1, 2], 2, exact([1, 0, 0]))
 
 
 def _no_choice() -> Case:
-    return _game([[[0], [1]], [[1], [0]]], "1/2", [0, 1], 2, exact([1, 0]))
+    return _moves_case([[[0], [1]], [[1], [0]]], "1/2", [0, 1], 2, exact([1, 0]))
 
 
 def _hasty() -> Case:
-    return _game([[[0, 1]], [[1, 1]]], "9/10", [0, 1], 1, Fraction(1, 2))
+    return _moves_case([[[0, 1]], [[1, 1]]], "9/10", [0, 1], 1, Fraction(1, 2))
 
 
-def _left(at: Case, *, rewards: str = "state") -> Any:
+def _soft_left(at: Case, *, rewards: str = "state") -> Any:
     """Return what the commitments of a case tell, as a question."""
     kernels = [leave(at.kernel, episode.pi1) for episode in at.episodes]
     answers = [np.exp(logs(kernel, at.reward, at.discount)) for kernel in kernels]
     pairs = list(zip([x.pi1 for x in at.episodes], answers, strict=True))
     question = {"family": "soft_rewards", "ask": "identify", "rewards": rewards}
     twice = at if len(pairs) > 1 else replace(at, episodes=at.episodes * 2)
-    system, _ = _system(twice, free=rewards != "state")
+    system, _ = _soft_equations(twice, free=rewards != "state")
     left = system.shape[1] - len(echelon(system)[1])
     return showing(
         at.game,
@@ -366,12 +366,12 @@ CLAIMS = (
         f"{PLACE}, Cao, Cohen & Szpruch 2021",
         "One commitment tells state rewards up to a constant iff the differences of the follower's "
         "rows have rank N − 1.",
-        _drawn(1),
+        _soft_cases(1),
         one_commitment,
         "needs a condition",
-        outside=_drawn(1, ("0",), 2),
+        outside=_soft_cases(1, ("0",), 2),
         counterexample=_at_zero,
-        problem=_left,
+        problem=_soft_left,
     ),
     Claim(
         "soft-stacked",
@@ -382,14 +382,14 @@ CLAIMS = (
         stacked,
         "false as stated",
         counterexample=_twice_stacked,
-        problem=_left,
+        problem=_soft_left,
     ),
     Claim(
         "soft-whole-system",
         f"{PLACE}, ours",
         "Two commitments tell state rewards up to a constant iff the system in V_1 and V_2 has "
         "rank 2N − 1, and its null vectors are what they do not tell.",
-        _drawn(2),
+        _soft_cases(2),
         whole_system,
         "repaired",
     ),
@@ -401,7 +401,7 @@ CLAIMS = (
         any_two,
         "false as stated",
         counterexample=_no_choice,
-        problem=lambda at: _left(at, rewards="follower"),
+        problem=lambda at: _soft_left(at, rewards="follower"),
         floor=0.3,
     ),
     Claim(
@@ -409,14 +409,14 @@ CLAIMS = (
         f"{PLACE}, Rolland et al. 2022",
         "Two commitments tell rewards (S, B) up to a constant iff [I − γP_1b, −(I − γP_2b)], "
         "stacked over b, has rank 2N − 1.",
-        _drawn(2),
+        _soft_cases(2),
         two_experts,
     ),
     Claim(
         "soft-discount",
         f"{PLACE}, ours",
         "One answer of a partner with another discount is explained by no reward.",
-        _drawn(1, hasty=True),
+        _soft_cases(1, hasty=True),
         discount_shows,
         "false as stated",
         counterexample=_hasty,
@@ -426,10 +426,10 @@ CLAIMS = (
         "soft-boltzmann",
         f"{PLACE}, ours",
         "A soft-optimal follower plays the softmax of its optimal action values.",
-        _drawn(1, ("0",)),
+        _soft_cases(1, ("0",)),
         is_boltzmann,
         "needs a condition",
-        outside=_drawn(1, POSITIVE[:1], 2),
+        outside=_soft_cases(1, POSITIVE[:1], 2),
         counterexample=_hasty,
         problem=_softly,
     ),
