@@ -142,11 +142,16 @@ def parse_document(path: Path, text: str, questions: tuple[type[Question], ...])
     if found is not None and found != VERSION:
         raise FileProblem(path, f"is {found!r}; this release reads {VERSION}", key="version")
     document = as_document(path, tables, questions)
-    given = [name for name in SOURCES if getattr(document.game, name) is not None]
+    refuse_sources(path, document.game, "game")
+    return document
+
+
+def refuse_sources(path: Path, table: GameTable, key: str) -> None:
+    """Refuse a game with no source, or with several."""
+    given = [name for name in SOURCES if getattr(table, name) is not None]
     if len(given) != 1:
         what = f"has {' and '.join(given)}" if given else "has no source"
-        raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key="game")
-    return document
+        raise FileProblem(path, f"{what}; give exactly one of {', '.join(SOURCES)}", key=key)
 
 
 def as_document(

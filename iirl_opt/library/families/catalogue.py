@@ -11,6 +11,7 @@ from iirl_opt.library.families.commitment import CommitmentQuestion
 from iirl_opt.library.families.feasible_rewards import FeasibleRewardsQuestion
 from iirl_opt.library.families.learning import LearningQuestion
 from iirl_opt.library.families.occupancy import OccupancyQuestion
+from iirl_opt.library.families.regret import RegretQuestion
 from iirl_opt.library.families.soft_rewards import SoftRewardsQuestion
 from iirl_opt.library.question import Question
 
@@ -24,6 +25,7 @@ FAMILIES: tuple[type[Question], ...] = (
     CommitmentQuestion,
     AffineQuestion,
     SoftRewardsQuestion,
+    RegretQuestion,
 )
 
 # What is asked of a file that has a game and a reward, and no question.
