@@ -112,7 +112,7 @@ def _made() -> Any:
     return typer.main.get_command(app)
 
 
-def _command(arguments: list[str]) -> Any:
+def _parser(arguments: list[str]) -> Any:
     """Return what typer makes of the app: dear, and the same for all but completion."""
     return typer.main.get_command(app) if arguments[:1] and arguments[0] in COMPLETION else _made()
 
@@ -121,16 +121,16 @@ def run(arguments: list[str]) -> int:
     """Run the command on its arguments and return the exit code."""
     try:
         if "" in arguments[1:] or any(word[:2] == "--" and word[-1] == "=" for word in arguments):
-            refuse_empty(arguments, _command(arguments))
+            refuse_empty(arguments, _parser(arguments))
         with of_a_shell(arguments):
-            answer = _command(arguments)(arguments, prog_name=PROGRAM, standalone_mode=False)
+            answer = _parser(arguments)(arguments, prog_name=PROGRAM, standalone_mode=False)
         if answer == INTERRUPTED:  # before a command began, of which typer says nothing
             raise KeyboardInterrupt
     except USAGE as problem:
         if not arguments:  # the help, which is asked for so, too
             problem.show()
             return BAD_INPUT
-        said = usage_error(problem, arguments, _command(arguments))
+        said = usage_error(problem, arguments, _parser(arguments))
         typer.echo(printable(said), err=True)
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):

@@ -156,7 +156,7 @@ def test_a_fault_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> int:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr(app, "_command", lambda _: fails)
+    monkeypatch.setattr(app, "_parser", lambda _: fails)
     done = iirl("show", "maze-maker")
     assert done.code == 70
     assert "ZeroDivisionError: of ours" in done.err
@@ -170,7 +170,7 @@ def test_an_interrupt_that_an_import_dresses_up_is_one(monkeypatch: pytest.Monke
         except KeyboardInterrupt as within:
             raise RuntimeError("Error calling __set_name__") from within
 
-    monkeypatch.setattr(app, "_command", lambda _: imports)
+    monkeypatch.setattr(app, "_parser", lambda _: imports)
     done = iirl("show", "maze-maker")
     assert (done.code, done.out, done.err) == (130, "", "iirl-opt: interrupted\n")
 
