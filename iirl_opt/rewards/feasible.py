@@ -47,13 +47,14 @@ from iirl_opt.checks import (
     FLAG,
     NOT_NEGATIVE,
     POSITIVE,
+    RNG,
     Rule,
     array_of_floats,
     checked,
     each,
     is_a,
     one_of,
-    optional,
+    whole,
 )
 from iirl_opt.errors import Infeasible, InvalidArgument, SolverFailed
 from iirl_opt.game.mdp import GAME
@@ -75,15 +76,14 @@ from iirl_opt.rewards.domains import (
     domain_rows,
     least_reward,
 )
-from iirl_opt.rewards.geometry import Hull
+from iirl_opt.rewards.geometry import THIN, Hull
 from iirl_opt.rewards.lifting import LiftedEpisodes
-from iirl_opt.rewards.most_compatible import MostCompatible, most_compatible
+from iirl_opt.rewards.losing_chords import LosingChords
 from iirl_opt.rewards.preferences import Preference, Preferred
 from iirl_opt.rewards.price import exactly, priced
 from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.rewards.suboptimal import SuboptimalResponse
 from iirl_opt.rewards.told import EPISODES, Seen
-from iirl_opt.rewards.trajectories import Watched
 from iirl_opt.solver import HiGHS, Solver, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.spelling import allowed_names
@@ -350,6 +350,54 @@ class FeasibleRewards(LiftedEpisodes, Tabular):
         narrowed = NarrowedDomain(self._searched(domain), preferred)
         return super(FeasibleRewards, replace(self, episodes=without))._hull(narrowed, solver)
 
+    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, n=whole(0), thin=whole(1), burn=whole(0))
+    def sample(
+        self,
+        n: int,
+        rng: int | np.random.Generator | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | str | None = None,
+        thin: int | None = None,
+        burn: int | None = None,
+    ) -> Array:
+        """Return n rewards of shape (n, S), uniform on the set within its domain, by hit-and-run.
+
+        As of any set of rewards (`iirl_opt.rewards.geometry`), whose defaults it has: every d-th
+        step is kept after 10·d steps in d dimensions. With responses that may lose something the
+        ellipsoid of directions is that of the rest of the set.
+
+        Parameters
+        ----------
+        rng : a generator, or the seed of one.
+        thin : steps between samples; d by default.
+        burn : steps before the first; 10·d by default.
+
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory among the episodes; or nothing is inside what is declared.
+
+        **Cost** a few LPs, then one product with the dense rows a step, and some linear systems
+        for each response that may lose something.
+        """
+        losing = [episode for _, episode in self._of_kind(SuboptimalResponse)]
+        if not losing:
+            return super().sample(n, rng, domain=domain, solver=solver, thin=thin, burn=burn)
+        others = tuple(e for e in self.episodes if not isinstance(e, SuboptimalResponse))
+        hull = replace(self, episodes=others)._hull(self._searched(domain), solver)
+        chords, random = LosingChords(losing), np.random.default_rng(rng)
+        rows = self._suboptimal_rows(hull.r, {}, joint=False)
+
+        def beside(radius: cp.Variable) -> list[cp.Constraint]:
+            return [exactly(x) if x.weight is None else x.value >= radius for x in rows]
+
+        ball = hull.ball(solver, beside)
+        if ball.radius <= THIN:
+            said = "hold no reward inside what is declared"
+            raise InvalidArgument("the losses", said, "some that leave room", losing)
+        return hull.walk(ball.centre, n, random, thin=thin, burn=burn, shortened=chords.shortened)
+
     @checked(joint=FLAG, spread=POSITIVE, solver=SOLVER)
     def is_informative(
         self, *, joint: bool = False, spread: float = 1e-6, solver: Solver | str | None = None
@@ -386,61 +434,6 @@ class FeasibleRewards(LiftedEpisodes, Tabular):
         except Infeasible:
             return False
         return True
-
-    @checked(contrast=optional(array_of_floats(1, 3)), domain=DOMAIN, solver=SOLVER)
-    def most_compatible(
-        self,
-        contrast: ArrayLike | None = None,
-        *,
-        domain: RewardDomain | None = None,
-        solver: Solver | str | None = None,
-    ) -> MostCompatible:
-        """Return the non-constant reward under which responses lose least for its span.
-
-        That loss, per unit of span, is a lower bound on what the partner loses under its own
-        reward, whatever that is, and no estimate of it: the truth mostly loses more. It counts for
-        every response, whatever was declared. Rows of a domain, and preferences without a margin,
-        are kept.
-
-        Parameters
-        ----------
-        contrast : w with ``Σ w = 0``, (S,) or (S, A, B): only rewards of ``w · r = 1`` are looked
-            at, and the loss is per unit of that. By default all ordered pairs of states are tried,
-            the best of which is 1 and the worst 0.
-        domain : where to look beside; by default everywhere.
-
-        Raises
-        ------
-        InvalidArgument
-            There is a trajectory among the episodes, or a preference with a margin, which has a
-            unit of its own; the contrast does not sum to zero, or is zero.
-        Infeasible
-            The domain holds no such reward.
-
-        **Source** Lazzati, Mutti & Metelli 2024 (arXiv 2406.03812), made free of scale. **Cost**
-        one LP with a contrast, S (S − 1) without.
-
-        Examples
-        --------
-        >>> import iirl_opt as iirl
-        >>> stay, go = [1, 0], [0, 1]
-        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[stay, go]]], discount=0.5)
-        >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
-        >>> found = known.most_compatible()  # who goes from either state to the other errs
-        >>> round(found.loss, 6), found.best, found.worst
-        (0.666667, 0, 1)
-        """
-        return most_compatible(self.game, self._loss_rows, contrast, domain, solver)
-
-    def _loss_rows(self, r: cp.Variable, loss: cp.Variable) -> list[cp.Constraint]:
-        """Return the rows by which no response loses more than a variable."""
-        for kind, said in ((Watched, "trajectories"), (Preferred, "preferences with a margin")):
-            found = (e for _, e in self._of_kind(kind))
-            if any(e.observation.by if isinstance(e, Preferred) else True for e in found):
-                allowed = "responses, and preferences without a margin"
-                raise InvalidArgument("feasible", f"holds {said}", allowed, self)
-        losses = self._losses_by_episode(loss)
-        return [exactly(part) for part in self._lifted_rows(r, losses=losses)]
 
     @checked(solver=SOLVER)
     def explain_infeasibility(

@@ -13,7 +13,7 @@ distribution invariant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,6 +71,14 @@ class Ball(Tabular, MaybeConstant):
         return self.centre
 
 
+# From a point, a direction, and how far a chord reaches back and forth, to what is left of it.
+Shortened = Callable[[Array, Array, float, float], tuple[float, float]]
+
+
+# From the radius of a ball to what its centre is held to beside the hull.
+Beside = Callable[[cp.Variable], list[cp.Constraint]]
+
+
 class Hull(NamedTuple):
     """A set within a domain: its program, and its geometry in the space of rewards.
 
@@ -113,8 +121,11 @@ class Hull(NamedTuple):
         basis = null_space(equal) if len(equal) else np.eye(r.size)
         return cls(r, equalities, margins, strict, rows[strict], bounds[strict], basis)
 
-    def ball(self, solver: Solver | str | None) -> Ball:
-        """Return the largest ball of the set within its affine hull. **Cost** one LP."""
+    def ball(self, solver: Solver | str | None, beside: Beside | None = None) -> Ball:
+        """Return the largest ball of the set within its affine hull. **Cost** one LP.
+
+        Its centre may be held to more, by constraints that depend on the radius.
+        """
         norms = np.zeros(self.strict.size)
         norms[self.strict] = np.linalg.norm(self.rows @ self.basis, axis=1)
         radius = cp.Variable(nonneg=True, name="radius")
@@ -128,16 +139,26 @@ class Hull(NamedTuple):
                 limits.append((margin[~strict] == 0).set_label(f"flat[{i}]"))
         if not norms.any():
             limits.append((radius == 0).set_label("point"))
+        if beside is not None:
+            limits += beside(radius)
         solved = solve(cp.Problem(cp.Maximize(radius), limits), solver)
         return Ball(np.array(self.r.value), float(radius.value), solved)
 
     def walk(
-        self, x: Array, n: int, rng: np.random.Generator, *, thin: int | None, burn: int | None
+        self,
+        x: Array,
+        n: int,
+        rng: np.random.Generator,
+        *,
+        thin: int | None,
+        burn: int | None,
+        shortened: Shortened | None = None,
     ) -> Array:
         """Return n points (n, width) of a hit-and-run walk that starts inside, at x.
 
         Directions come from the ellipsoid of the set at the start. By default every d-th step is
-        kept after 10·d steps, d being the dimension of the hull.
+        kept after 10·d steps, d being the dimension of the hull. Where the set is a part of the
+        hull that is given by its chords, `shortened` returns that of a chord's part inside it.
 
         **Cost** one product with the dense rows a step.
         """
@@ -152,7 +173,10 @@ class Hull(NamedTuple):
         for step in range(-wait, n * every):
             direction = solve_triangular(factor.T, rng.standard_normal((d,)))
             along = rows @ direction
-            length = rng.uniform(*_chord(margin, along))
+            chord = _chord(margin, along)
+            if shortened is not None:
+                chord = shortened(x, self.basis @ direction, *chord)
+            length = rng.uniform(*chord)
             x += length * (self.basis @ direction)
             margin = np.maximum(margin - length * along, 0.0)
             if step >= 0 and (step + 1) % every == 0:

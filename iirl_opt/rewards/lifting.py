@@ -14,17 +14,22 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import ArrayLike
 
-from iirl_opt.checks import NOT_NEGATIVE, checked
+from iirl_opt.checks import NOT_NEGATIVE, array_of_floats, checked, optional
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.observation import Trajectory
-from iirl_opt.rewards.domains import RewardDomain, RewardRows, least_reward
+from iirl_opt.rewards.domains import DOMAIN, RewardDomain, RewardRows, least_reward
 from iirl_opt.rewards.episodes import Episodes
 from iirl_opt.rewards.lifted_rows import Lifted, WholeResponse, gaps_of
+from iirl_opt.rewards.most_compatible import MostCompatible, most_compatible
 from iirl_opt.rewards.preferences import Preference, Preferred
 from iirl_opt.rewards.price import LabelledRows, exactly, in_words
 from iirl_opt.rewards.sets import RewardSet
 from iirl_opt.rewards.suboptimal import SuboptimalResponse, best_rows
+from iirl_opt.rewards.trajectories import Watched
+from iirl_opt.solver import Solver
+from iirl_opt.solver.records import SOLVER
 from iirl_opt.solver.rules import EXPRESSION
 
 __all__ = ["LiftedEpisodes"]
@@ -95,6 +100,61 @@ class LiftedEpisodes(Episodes, RewardSet):
         rows = self._lifted_rows(r, losses=self._losses_by_episode(suboptimality))
         rows.sort(key=lambda part: part.kind == "least")
         return [exactly(part) for part in rows]
+
+    @checked(contrast=optional(array_of_floats(1, 3)), domain=DOMAIN, solver=SOLVER)
+    def most_compatible(
+        self,
+        contrast: ArrayLike | None = None,
+        *,
+        domain: RewardDomain | None = None,
+        solver: Solver | str | None = None,
+    ) -> MostCompatible:
+        """Return the non-constant reward under which responses lose least for its span.
+
+        That loss, per unit of span, is a lower bound on what the partner loses under its own
+        reward, whatever that is, and no estimate of it: the truth mostly loses more. It counts for
+        every response, whatever was declared. Rows of a domain, and preferences without a margin,
+        are kept.
+
+        Parameters
+        ----------
+        contrast : w with ``Σ w = 0``, (S,) or (S, A, B): only rewards of ``w · r = 1`` are looked
+            at, and the loss is per unit of that. By default all ordered pairs of states are tried,
+            the best of which is 1 and the worst 0.
+        domain : where to look beside; by default everywhere.
+
+        Raises
+        ------
+        InvalidArgument
+            There is a trajectory among the episodes, or a preference with a margin, which has a
+            unit of its own; the contrast does not sum to zero, or is zero.
+        Infeasible
+            The domain holds no such reward.
+
+        **Source** Lazzati, Mutti & Metelli 2024 (arXiv 2406.03812), made free of scale. **Cost**
+        one LP with a contrast, S (S − 1) without.
+
+        Examples
+        --------
+        >>> import iirl_opt as iirl
+        >>> stay, go = [1, 0], [0, 1]
+        >>> game = iirl.TwoAgentMDP([[[stay, go]], [[stay, go]]], discount=0.5)
+        >>> known = iirl.FeasibleRewards(game).observe([[1], [1]], [[0, 1], [1, 0]])
+        >>> found = known.most_compatible()  # who goes from either state to the other errs
+        >>> round(found.loss, 6), found.best, found.worst
+        (0.666667, 0, 1)
+        """
+        return most_compatible(self.game, self._loss_rows, contrast, domain, solver)
+
+    def _loss_rows(self, r: cp.Variable, loss: cp.Variable) -> list[cp.Constraint]:
+        """Return the rows by which no response loses more than a variable."""
+        for kind, said in ((Watched, "trajectories"), (Preferred, "preferences with a margin")):
+            found = (e for _, e in self._of_kind(kind))
+            if any(e.observation.by if isinstance(e, Preferred) else True for e in found):
+                allowed = "responses, and preferences without a margin"
+                raise InvalidArgument("feasible", f"holds {said}", allowed, self)
+        losses = self._losses_by_episode(loss)
+        return [exactly(part) for part in self._lifted_rows(r, losses=losses)]
 
     def _losses_by_episode(self, given: Any) -> dict[int, Any]:
         """Return what responses may lose, by episode."""

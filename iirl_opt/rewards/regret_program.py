@@ -29,7 +29,7 @@ from iirl_opt.errors import InvalidArgument, SolverFailed
 from iirl_opt.observation import Observation
 from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.advantages import Play
-from iirl_opt.rewards.constant import MaybeConstant
+from iirl_opt.rewards.constant import MaybeConstant, is_constant
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.lifted_rows import WholeResponse
 from iirl_opt.rewards.regret import regret_bound
@@ -42,6 +42,9 @@ from iirl_opt.solver.records import HIGHS
 __all__ = ["WorstRegret", "worst_regret"]
 
 Array = NDArray[np.float64]
+
+# Shares of a constant that make up for the rounding of a program, the least first.
+ROUNDING = (1e-7, 1e-6, 1e-5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,19 +141,36 @@ def worst_regret(
         problem = cp.Problem(problem.objective, problem.constraints + more.constraints(shaped))
     solved = solve(problem, solver)
     reward = np.maximum(np.array(r.value), 0.0).reshape(play.reward_shape)
-    reward /= reward.sum()
-    if feasible.violations(reward, tolerance=proved.tolerance):
+    reward = _explaining(feasible, reward / reward.sum(), proved.tolerance)
+    if reward is None:
         raise SolverFailed(solved)
     assert solved.bound is not None
     value = regret_under(play, True, reward)
     return WorstRegret(value, max(value, min(solved.bound, proved.upper)), reward, solved)
 
 
+def _explaining(feasible: FeasibleRewards, reward: Array, tolerance: float) -> Array | None:
+    """Return a reward of the simplex that explains everything, moved by rounding if it has to be.
+
+    A constant loses nothing, so a little of it makes up for what a program exceeds a loss by; and a
+    reward that is one up to rounding becomes one.
+    """
+    whole = (1.0,) if is_constant(reward, ROUNDING[-1]) else ()
+    for little in (0.0, *ROUNDING, *whole):
+        near = (1 - little) * reward + little / reward.size
+        if not feasible.violations(near, tolerance=tolerance):
+            return np.asarray(near)
+    return None
+
+
+def _responses(feasible: FeasibleRewards) -> list[Observation]:
+    return [o for o in feasible.answers if isinstance(o, Observation)]
+
+
 def _last_response(feasible: FeasibleRewards, pi1: ArrayLike) -> Array | None:
     """Return the response seen in the last episode with a commitment, optimal or not."""
     policy = feasible.game.check_leader_policy(pi1)
-    seen = [o for o in feasible.answers if isinstance(o, Observation)]
-    known = [o for o in seen if np.array_equal(o.pi1, policy)]
+    known = [o for o in _responses(feasible) if np.array_equal(o.pi1, policy)]
     return known[-1].pi2 if known else None
 
 

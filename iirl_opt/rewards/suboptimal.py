@@ -15,7 +15,7 @@ need nothing more, and ε may be a variable: the rows are linear in it, too.
 The set is closed and convex, a shift of the reward changes nothing (but for a share, of which it
 changes everything), and it is no cone: a multiple of the reward multiplies the loss. A
 neighbourhood of the constants loses less than any ε > 0, so what a loss means depends on the unit
-of the reward: `span` of it is the natural one (`FeasibleRewards.compatibility`).
+of the reward, of which its span is the natural one (`FeasibleRewards.compatibility`).
 
 *The loss of a given reward* is found without the difference of two large numbers: V* − V is the
 optimal value of the problem whose reward is the advantage ``Q(s, b) − V(s)`` of each action over

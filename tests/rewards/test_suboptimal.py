@@ -226,6 +226,44 @@ def test_the_worst_regret_of_the_set_is_that_of_an_enumeration(seed):
     assert found.value == pytest.approx(best, abs=1e-6)
 
 
+@share(0.02)
+@given(seed=seeds)
+def test_samples_are_inside_and_uniform_as_by_rejection(seed):
+    game, _, answers = mistaken(seed, states=3, episodes=2)
+    known = known_at(game, answers, 1.0)
+    drawn = known.sample(150, 0, thin=4)
+    assert all(known.contains(r, tolerance=1e-9) for r in drawn[::20])
+    assert drawn.sum(axis=1) == pytest.approx(1)
+    every = np.random.default_rng(seed).dirichlet(np.ones(3), 150)
+    inside = every[[known.contains(r) for r in every]]
+    if len(inside) > 40:
+        apart = np.abs(drawn.mean(axis=0) - inside.mean(axis=0))
+        assert (apart < 6 * inside.std(axis=0) / np.sqrt(40)).all()
+
+
+def test_samples_know_shares_the_start_preferences_and_optimal_partners():
+    known = stayed(suboptimality=Suboptimality(share=0.25, start=True))
+    known = known.observe(ANY, GO).prefer((ANY, GO), (ANY, STAY), by=0.01)
+    drawn = known.sample(50, 0)
+    assert all(map(known.contains, drawn))
+    least, most = (known.maximise([0, sign]).reward[1] for sign in (-1, 1))
+    assert drawn[:, 1].min() < least + 0.1 * (most - least)
+    assert drawn[:, 1].max() > most - 0.1 * (most - least)
+    with pytest.raises(InvalidArgument, match="domain"):
+        known.sample(1, 0, domain=iirl.rewards.RewardBox())
+    with pytest.raises(InvalidArgument, match="losses"):
+        stayed(suboptimality=Suboptimality(0, start=True)).sample(1, 0)
+
+
+def test_where_only_constants_are_left_the_worst_regret_is_none():
+    game, _, answers = mistaken(5027)
+    known = known_at(game, answers, 0.0)
+    assert not known.is_informative()
+    found = worst_regret(known, *answers[-1][:2])
+    assert found.constant
+    assert found.value == pytest.approx(0, abs=1e-6)
+
+
 # What is not built says so.
 
 
