@@ -19,6 +19,7 @@ from iirl_opt.claims.statements import (
     likelihood,
     proposition_1,
     questions,
+    regret,
     soft_optimal,
     strict_verification,
     suboptimality,
@@ -52,6 +53,7 @@ STATEMENTS = (
     suboptimality,
     questions,
     soft_optimal,
+    regret,
 )
 
 PAPER: tuple[Claim, ...] = tuple(claim for each in STATEMENTS for claim in each.CLAIMS)
