@@ -25,7 +25,12 @@ BEGIN, END = "<!-- speed: written by benchmarks/page.py -->", "<!-- end of speed
 
 NOW, BEFORE = "now", "before"
 
-INTRODUCTION = """Speed
+INTRODUCTION = """.. index::
+   single: speed
+   single: benchmark
+   single: memory
+
+Speed
 =====
 
 Every table is written by ``python benchmarks``, which runs this library and its peers in turn, in

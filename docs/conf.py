@@ -26,6 +26,7 @@ extensions = [
     "numpydoc",
     "docstrings",
     "names",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "statements",
@@ -45,6 +46,13 @@ toc_object_entries_show_parents = "hide"
 # Formulas are set by a copy of MathJax in the repository, so pages read offline.
 mathjax_path = "mathjax/startup.js"
 mathjax3_config = {"loader": {"load": ["input/tex", "output/svg", "a11y/assistive-mml"]}}
+
+# What is copied is what is typed: without prompts, and without what was answered.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# A page that does a job comes before the methods whose names hold a word.
+html_search_scorer = str(HERE / "_ext" / "scorer.js")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "iirl_opt"

@@ -36,9 +36,8 @@ SETTINGS: dict[str, Any] = {
     # Pages do not depend on how busy the machine was.
     "min_reported_time": 1e9,
     "write_computation_times": False,
-    # A page of the reference lists the examples that use its name.
-    "doc_module": ("iirl_opt",),
-    "backreferences_dir": "auto_examples/uses",
+    # Pages of the reference name the stories that use them by themselves (_ext/stories.py).
+    "backreferences_dir": None,
 }
 
 

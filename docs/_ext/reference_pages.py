@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from stories import stories
+
 import iirl_opt
 
 # In the order in which one meets them.
@@ -65,7 +67,7 @@ NAME_PAGE = """{meta}{title}
 .. currentmodule:: {module}
 
 .. auto{kind}:: {name}
-{members}"""
+{members}{stories}"""
 
 # The subject of names that ``subjects.toml`` does not know.
 MORE = "More"
@@ -181,7 +183,7 @@ def _room_page(room: Room) -> str:
     )
 
 
-def _name_page(room: Room, name: str) -> str:
+def _name_page(room: Room, name: str, told: list[str]) -> str:
     module = room.module.__name__
     short = f"iirl.{name}" if name in iirl_opt.__all__ else f"iirl.{room.name}.{name}"
     where = f"``{short}`` after ``import iirl_opt as iirl``; part of :doc:`{room.name}`."
@@ -196,6 +198,7 @@ def _name_page(room: Room, name: str) -> str:
         kind=kind,
         name=name,
         members="\n".join(members) + "\n",
+        stories=f"\nIn the gallery: {', '.join(told)}.\n" if told else "",
     )
 
 
@@ -220,12 +223,13 @@ def _overview(rooms: list[Room]) -> str:
 
 def write_reference(folder: Path) -> None:
     """Write all pages into a folder; a page that is as it was keeps its time, for quick builds."""
-    rooms = [Room(name) for name in ROOMS]
+    rooms, told = [Room(name) for name in ROOMS], stories()
     pages = {"rooms.txt": _overview(rooms)}
     for room in rooms:
         pages[f"{room.name}.rst"] = _room_page(room)
         for name in room.offered:
-            pages[f"{room.module.__name__}.{name}.rst"] = _name_page(room, name)
+            uses = told.get(id(getattr(room.module, name)), [])
+            pages[f"{room.module.__name__}.{name}.rst"] = _name_page(room, name, uses)
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         if old.name not in pages:
