@@ -13,8 +13,8 @@ that is being made. They are taken of the commitment made before, from a random 
 rounds the one that leaves least weight is played. In a state the candidates are the leader's
 actions (the given environments) and mixtures of two that leave the centre's follower indifferent.
 
-With two actions a state this is no better than chance: there is nothing to choose from. A set of
-rewards without an inner part, as in mazes, has a committee that is unanimous about most states.
+Nothing of this is exact: a question is only likely to tell much. A set of rewards without an inner
+part, as in mazes, has a committee that is unanimous about many states.
 
 Source: ours, on query by committee (Seung, Opper & Sompolinsky 1992; Freund et al. 1997). The
 setting: Kleine Büning, Villin & Dimitrakakis 2022 (arXiv 2210.14972).
@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -205,7 +204,7 @@ class Committee:
         q = (self.game.matrix @ self.values(pi1)).reshape(n_states, n_a, n_b, -1)
         n = q.shape[-1] - 1
         weight, chosen = np.ones((n, n), dtype=np.float32), np.zeros((n_states, n_a))
-        actions, pairs = np.arange(n_b), np.array([*combinations(range(n_a), 2)]).reshape(-1, 2)
+        actions, pairs = np.arange(n_b), np.argwhere(np.triu(np.ones((n_a, n_a)), 1))
         for s in rng.permutation(n_states):
             one, two, share = self._mixtures(q[s, :, :, 0], rng.permutation(pairs))
             mixed = q[s, one] + share[:, None, None] * (q[s, two] - q[s, one])

@@ -1,9 +1,11 @@
 """Learners by name: one table for the command, comparisons and model files."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from iirl_opt.errors import InvalidArgument
+from iirl_opt.errors import FileProblem, InvalidArgument
 from iirl_opt.game.generate import random_game
 from iirl_opt.game.policy import uniform_policy
 from iirl_opt.learn.learner import Learner
@@ -49,3 +51,18 @@ def test_a_model_file_is_played_by_each_kind_of_learner(name):
     assert ("truth_feasible" in run.quantities) == (name in ("algorithm-1", "active", "committee"))
     assert ("rows" in run.quantities) == (name != "algorithm-4")
     assert ("beta" in run.quantities) == (name == "algorithm-4")
+
+
+def test_an_estimate_is_tried_in_unseen_games_where_that_is_asked(tmp_path):
+    model = Path(__file__).parents[2] / "models" / "learning" / "elsewhere.toml"
+    text = model.read_text(encoding="utf-8")
+    for unseen, message in (("-1", "is -1; allowed 0 … 1000"), ("10000", "is 10000")):
+        path = tmp_path / "elsewhere.toml"
+        path.write_text(text.replace("unseen = 20", f"unseen = {unseen}"), encoding="utf-8")
+        with pytest.raises(FileProblem, match=f"question.unseen: {message}"):
+            read_model(path)
+    path.write_text(text.replace("unseen = 20", "unseen = 0"), encoding="utf-8")
+    for file, asked in ((model, True), (path, False)):
+        run = learn(read_model(file), episodes=1)
+        assert len(list(run)) == 1
+        assert ("loss_elsewhere" in run.quantities) == asked
