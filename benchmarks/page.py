@@ -26,9 +26,9 @@ BEGIN, END = "<!-- speed: written by benchmarks/page.py -->", "<!-- end of speed
 NOW, BEFORE = "now", "before"
 
 INTRODUCTION = """.. index::
-   single: speed
-   single: benchmark
-   single: memory
+   ! single: speed
+   ! single: benchmark
+   ! single: memory
 
 Speed
 =====
