@@ -165,6 +165,7 @@ def make_model(
     seen = tuple(_observation(game, f"observations[{i}]", x) for i, x in enumerate(told))
     if any(isinstance(x, tuple) for x in told):  # which may be exact, as what is seen is not
         stated["observations"] = seen, tuple(map(partial(_seen_table, game), seen, told))
+    preferred = tuple(_preference(game, f"preferences[{i}]", x) for i, x in enumerate(preferences))
     document = _document(
         game,
         title=title,
@@ -176,12 +177,11 @@ def make_model(
     )
     asked, key = document.question, document.question.policy_key
     there = {"follower_reward": theirs is not None, "trajectory": trajectories, "prior": prior}
-    there |= {"preference": preferences}
+    there |= {"preference": preferred}
     there |= {"suboptimality": any(x.suboptimality is not None for x in seen)}
     some = [name for name, given in there.items() if given]
     refuse_foreign_tables(HERE, asked, document.follower, some)
     _check(game, trajectories, rows)
-    preferred = tuple(_preference(game, f"preferences[{i}]", x) for i, x in enumerate(preferences))
     choices = None if key is None else getattr(asked, key)
     problem = ModelProblem(
         path=HERE,

@@ -251,7 +251,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=500)
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--sets", type=int, default=20)
+    parser.add_argument("--sets", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     seeds = range(asked.seed, asked.seed + asked.instances)
