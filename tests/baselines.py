@@ -532,6 +532,7 @@ REWARDS = {
     "prove_inclusion": lambda: dict(feasible=made("feasible"), halfspaces=ROWS),
     "realise": lambda: dict(game=made("mazelike"), environment=made("strict")),
     "regret_bound": lambda: dict(feasible=made("feasible"), pi1=PI1),
+    "still_matters": lambda: dict(feasible=made("feasible"), game=GAME, pi1=PI1),
     "minimax_regret": lambda: dict(feasible=made("feasible"), game=GAME, rounds=0),
     "regret_elsewhere": lambda: dict(feasible=made("feasible"), game=GAME, pi1=PI1),
     "satisfies_condition_b": lambda: dict(game=GAME),
@@ -740,7 +741,7 @@ TESTING = {
 NOT_WALKED = {
     r"(Ball|Centre|Chains|Commitment|Conflict(ingRow)?|Dominance|Environment|Episode|FiniteHorizon|Identification|Information|"
     r"MinimaxRegret|Misspecified|Observation|OccupancySolution|Optimum|Outcome|Pruned|RegretBound|Reply|Search|"
-    r"RegretElsewhere|"
+    r"RegretElsewhere|StillMatters|"
     r"RewardSolution|Solved|Trajectory|ValueBounds|VerificationReport|ViolatedRow|WorstRegret|"
     r"\w+Solution|Approximation|Improvement|StartGradient|Chosen|CommunicatingClass|ConvergenceCondition|"
     r"Counterpart|DecPOMDP|FileKind(\.\w+)?|Diagnostics|DistinctRows|GymnasiumGame|ImportedGame|Outcomes|"

@@ -77,6 +77,10 @@ from .soft_fit import (
 from .soft_rows import (
     SoftAnswer as SoftAnswer,
 )
+from .still_matters import (
+    StillMatters as StillMatters,
+    still_matters as still_matters,
+)
 
 __all__ = [
     "AffineClass",
@@ -97,6 +101,7 @@ __all__ = [
     "SoftAnswer",
     "SoftFit",
     "SoftRewards",
+    "StillMatters",
     "ViolatedRow",
     "WorstRegret",
     "affine_distance",
@@ -113,6 +118,7 @@ __all__ = [
     "regret_elsewhere",
     "reward_distances",
     "starc_distance",
+    "still_matters",
     "violation",
     "witness",
     "worst_regret",

@@ -7,8 +7,8 @@ import pytest
 from enumerated_regret import instance, worst_by_enumeration
 
 import iirl_opt as iirl
-from iirl_opt.errors import InvalidArgument, InvalidPolicy
-from iirl_opt.rewards import regret_bound, regret_elsewhere
+from iirl_opt.errors import InvalidArgument, InvalidPolicy, InvalidReward
+from iirl_opt.rewards import regret_bound, regret_elsewhere, still_matters
 from iirl_opt.rewards.elsewhere import shared_regret
 
 STAY, GO = [1, 0], [0, 1]
@@ -111,3 +111,22 @@ def test_edited_bounds_are_found_out():
     assert not replace(found, lower=found.lower * 1.01).check()
     assert not replace(found, reward=np.eye(3)[0]).check()
     assert not replace(found, proved=replace(found.proved, upper=found.proved.upper * 0.9)).check()
+
+
+def test_what_is_known_of_one_state_bounds_the_regret_of_all_such_rewards():
+    feasible, away, pi1, truth = instance(6, n_states=3)
+    share = (truth - truth.min()) / (truth - truth.min()).sum()
+    found = still_matters(feasible, away, pi1, guess=share)
+    assert (found.cut >= 0).all()
+    assert found.cut.max() > 1e-3
+    assert shared_regret(away, share, pi1) <= found.known.min() + 1e-8
+    # Of three rewards with one sum and one of them known, one number is left: look along it.
+    for s in range(3):
+        along = np.roll([0.0, 1.0, -1.0], s)
+        for step in np.linspace(-1, 1, 41):
+            r = share + step * along
+            if r.min() >= 0 and feasible.contains(r):
+                assert shared_regret(away, r, pi1) <= found.known[s] + 1e-8
+    assert found.table()[0]["cut"] == found.cut.max()
+    with pytest.raises(InvalidReward, match="explains not every answer"):
+        still_matters(feasible, away, pi1, guess=-truth)
