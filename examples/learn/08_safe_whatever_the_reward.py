@@ -7,7 +7,6 @@ that is best for their centre is a bet on it; here is the one that loses least a
 in another game, and what would be worth asking next.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import iirl_opt as iirl
@@ -52,17 +51,17 @@ print(still_matters(known, away, safe.mixed_policy).table())
 
 rewards = known.sample(100, rng=0)
 best = [iirl.commit(away, r).value for r in rewards]
-fig, ax = plt.subplots(figsize=(6, 3))
+curves = {}
 for name, policy in {
     "bet": bet,
     "deterministic": safe.policy,
     "lottery": safe.mixed_policy,
 }.items():
     plays = [(r, (policy, partner.respond(away, r, policy))) for r in rewards]
-    lost = np.sort(
-        best - np.array([away.start @ iirl.evaluate(away, r, play) for r, play in plays])
-    )
-    ax.plot(lost, np.linspace(0, 1, lost.size), label=f"{name}: at most {lost[-1]:.2f} here")
-ax.set(xlabel="regret", ylabel="share of rewards")
-ax.legend()
-fig.tight_layout()
+    earned = [away.start @ iirl.evaluate(away, r, play) for r, play in plays]
+    curves[name] = np.sort(np.subtract(best, earned))
+axes = iirl.plot.plot_curves(
+    curves, range(1, 101), xlabel="rewards, by what is lost", ylabel="regret elsewhere"
+)
+axes.legend(frameon=False)
+iirl.plot.save(axes, "safe-whatever-the-reward.png")

@@ -39,6 +39,10 @@ from .inclusion_proof import (
 from .lifted_rows import (
     Lifted as Lifted,
 )
+from .matters import (
+    StillMatters as StillMatters,
+    still_matters as still_matters,
+)
 from .most_compatible import (
     MostCompatible as MostCompatible,
 )
@@ -76,10 +80,6 @@ from .soft_fit import (
 )
 from .soft_rows import (
     SoftAnswer as SoftAnswer,
-)
-from .still_matters import (
-    StillMatters as StillMatters,
-    still_matters as still_matters,
 )
 
 __all__ = [

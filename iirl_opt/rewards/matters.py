@@ -129,7 +129,7 @@ def still_matters(
     away = same_rewards(feasible, game)
     bounds = regret_elsewhere(feasible, away, pi1, by="arithmetic", solver=solver)
     play = Play(away, bounds.pi1, bounds.proved.pi2, joint=False)
-    rows, share = known_rows(feasible, play), _share(feasible, guess)
+    rows, share = known_rows(feasible, play), _in_simplex(feasible, guess)
     size = n_products(away, len(rows.free) + len(rows.tied) + 1)
     if size > LINEAR:
         raise InvalidArgument("game", f"makes programs of {size:,} numbers", f"{LINEAR:,}", away)
@@ -145,7 +145,7 @@ def still_matters(
     return StillMatters(bounds, share, known, _more_visits(play, bounds.reward))
 
 
-def _share(feasible: FeasibleRewards, guess: ArrayLike | None) -> Array:
+def _in_simplex(feasible: FeasibleRewards, guess: ArrayLike | None) -> Array:
     """Return a guess in the simplex."""
     if guess is None:
         return onto_simplex(feasible.chebyshev_centre().centre)
