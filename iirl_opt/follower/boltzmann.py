@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 class BoltzmannFollower:
     """A follower with ``π2(b | s) ∝ exp(β Q*_π1(s, b))``.
 
+    ``Q*`` is of optimal play: it errs, and does not expect to err later. One that plans for its own
+    noise is the `SoftOptimalFollower`, another partner with other answers.
+
     Parameters
     ----------
     beta : inverse temperature β ≥ 0, in one over the unit of the reward; 0 plays uniformly.

@@ -41,8 +41,9 @@ __all__ = ["SoftOptimalFollower", "SoftOptimum", "soft_log_play", "soft_optimum"
 
 Array = NDArray[np.float64]
 
-# Newton steps; a dozen are many, but for policies that improve a state at a time.
-MOST = 1000
+# Newton steps; a dozen are many, but for policies that improve a state at a time. So many in a row
+# that bring the residual no nearer to rounding are the last.
+MOST, IDLE = 1000, 8
 
 # How often a bound is widened until it is verified, and by what share.
 TRIES, WIDER = 8, 2.0**-10
@@ -110,11 +111,13 @@ def soft_optimum(
     """
     problem = follower_problem(game, reward, pi1)
     iterate = _Soft(problem, float(temperature))
-    values, steps = iterate.newton()
+    values, gain, steps = iterate.newton()
     at = iterate.at(values)
-    ahead = iterate.shift + temperature * np.log(game.n_follower_actions)
-    offset = ahead / (1 - game.discount)
-    error = iterate.error(values, at) + 4 * UNIT * (np.abs(values) + 4 * abs(offset))
+    entropy = temperature * np.log(game.n_follower_actions)
+    offset = (iterate.shift + entropy + gain) / (1 - game.discount)
+    sizes = abs(iterate.shift) + entropy + abs(gain)
+    rounding = np.abs(values) + 4 * sizes / (1 - game.discount)
+    error = iterate.error(values, gain, at) + 4 * UNIT * rounding
     q = at.q + (iterate.shift + game.discount * offset)
     return SoftOptimum(values + offset, q, at.log_response, error, steps)
 
@@ -157,26 +160,31 @@ class _Soft:
         rounding = blur + UNIT * (4 * np.abs(above) + 8 * unit * (q.shape[1] + 4))
         return _Point(q, above, np.asarray(log_softmax(below, axis=1)), rounding + underflow(1))
 
-    def newton(self) -> tuple[Array, int]:
-        """Return the fixed point, as far as floats reach, and the number of steps."""
-        values = np.zeros(self.mdp.n_states)
-        for step in range(MOST):
+    def newton(self) -> tuple[Array, float, int]:
+        """Return values but for a constant, what that earns a step, and the number of steps.
+
+        ``T V − V`` is settled where it is the same everywhere, (1 − γ) times the constant. So
+        nothing here is larger than what is at stake, however near one γ is.
+        """
+        values, best, idle, steps = np.zeros(self.mdp.n_states), np.inf, 0, 0
+        for _ in range(MOST):
             at = self.at(values)
             residual = at.above - values
-            chain = _chain_of(self.mdp, np.exp(at.log_response))
-            better = values + Factors(chain, self.mdp.discount).solve(residual)
-            # From the second iterate on values rise; where none does it is at rounding.
-            rises = (better - values > 2 * at.rounding).any()
-            settled = (np.abs(residual) <= at.rounding).all()
-            values = better
-            if settled or (step > 1 and not rises):
+            gain = float(residual.max() + residual.min()) / 2
+            excess = float((np.abs(residual - gain) / at.rounding).max())
+            idle = 0 if excess < best else idle + 1
+            best = min(best, excess)
+            if excess <= 1 or idle > IDLE:
                 break
-        return values, step + 1
+            chain = _chain_of(self.mdp, np.exp(at.log_response))
+            change = Factors(chain, self.mdp.discount).solve(residual - gain)
+            values, steps = values + (change - change[0]), steps + 1
+        return values, gain, steps
 
-    def error(self, values: Array, at: _Point) -> Array:
-        """Return a verified bound on the error of values (S,), at which the operator is known."""
+    def error(self, values: Array, gain: float, at: _Point) -> Array:
+        """Return a verified bound (S,) on the error of values and the constant that gains so."""
         gamma, nearest, terms = self.mdp.discount, self.mdp.is_nearest, self.mdp.n_choices
-        sizes = np.abs(at.above - values) + 2 * at.rounding
+        sizes = np.abs(at.above - values - gain) + 2 * at.rounding + 2 * UNIT * abs(gain)
         chain = _chain_of(self.mdp, np.exp(at.log_response))
         factors = Factors(chain, gamma, nearest, terms)
         grown = gamma * (1 + 8 * float(row_units(chain, nearest, terms).max()))
@@ -194,10 +202,11 @@ class _Soft:
 
         x = ahead.reshape(log_play.shape)
         most, play = x.max(axis=1), np.exp(log_play)
-        # While all is small beside λ, the mean and (more than half) the variance over λ.
         mean = (play * x).sum(axis=1)
-        near = mean + (play * (x - mean[:, None]) ** 2).sum(axis=1) / self.temperature
         with np.errstate(over="ignore", invalid="ignore"):
+            # While all is small beside λ, the mean and (more than half) the variance over λ.
+            spread = (x - mean[:, None]) / self.temperature
+            near = mean + self.temperature * (play * spread**2).sum(axis=1)
             sums: Array = logsumexp(log_play + x / self.temperature, axis=1)
         far = sums + 8 * UNIT * log_play.shape[1]
         risk = np.where(most <= self.temperature / 2, near, self.temperature * far)

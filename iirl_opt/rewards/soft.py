@@ -165,9 +165,6 @@ class SoftRewards(RewardPrograms, Tabular):
         if seen.whole:
             problem = "is a mask of optimal actions"
             raise InvalidObservation("seen", problem, "probabilities, each > 0", seen)
-        if seen.suboptimality is not None:
-            problem = "is an answer that loses something by declaration"
-            raise InvalidObservation("seen", problem, "one that is soft-optimal as it is", seen)
         return self.observe(seen.pi1, seen.pi2, floor=floor)
 
     @checked(r=EXPRESSION, temperature=EXPRESSION)
@@ -311,7 +308,11 @@ class SoftRewards(RewardPrograms, Tabular):
             mean = mean_rows(self.game, answer.pi1, reward_kind(self.game, r.shape))
             right.append((mean @ ((r - r.min()) / size).ravel())[often])
         logs = np.concatenate([x.log_pi2[~x.rare] for x in self.answers])
-        system = np.hstack([sp.block_diag(blocks).toarray(), logs[:, None]])
+        values = sp.block_diag(blocks).toarray()
+        rest = logs - values @ np.linalg.lstsq(values, logs)[0]
+        if np.abs(rest).max() <= 1e-12 * np.abs(logs).max():
+            return size  # uniform play: the equations say nothing of λ
+        system = np.hstack([values, logs[:, None]])
         found = float(np.linalg.lstsq(system, np.concatenate(right))[0][-1])
         return found * size if found > 0 else None
 

@@ -6,6 +6,7 @@ import pytest
 import iirl_opt as iirl
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import BoltzmannFollower, SoftOptimalFollower, soft_optimum
+from iirl_opt.rewards import SoftRewards
 
 
 def problem_of(game, reward, pi1):
@@ -99,6 +100,17 @@ def test_it_is_the_boltzmann_follower_at_discount_zero_and_no_other_elsewhere():
         soft = SoftOptimalFollower(2.0).respond(game, reward, pi1)
         boltzmann = BoltzmannFollower(0.5).respond(game, reward, pi1)
         assert bool(np.abs(soft - boltzmann).max() < 1e-12) is same
+
+
+def test_answers_are_as_sharp_near_a_discount_of_one_and_for_rewards_of_any_size():
+    rng = np.random.default_rng(6)
+    pi1 = iirl.random_policy(4, 2, rng)
+    game, reward = iirl.random_game(4, 2, 3, rng=6)
+    for discount, scale in ((1 - 1e-12, 1.0), (0.9, 1e290), (0.9, 1e-300)):
+        near = iirl.TwoAgentMDP(game.kernel, discount)
+        logs = SoftOptimalFollower(scale).log_respond(near, scale * reward, pi1)
+        fit = SoftRewards(near, scale).observe_log(pi1, logs).fit()
+        assert np.abs(fit.reward / scale - (reward - reward.mean())).max() < 1e-12
 
 
 def test_a_constant_changes_nothing_and_a_factor_only_the_temperature():

@@ -152,7 +152,7 @@ def test_trajectories_and_observations_are_sent_where_they_belong():
     with pytest.raises(InvalidObservation, match="pi2"):
         known.observe(pi1[0], seen)
     assert len(known.add(seen).answers) == 1
-    with pytest.raises(InvalidObservation, match="loses something"):
+    with pytest.raises(InvalidObservation, match="declared suboptimal"):
         known.add(iirl.observe(game, pi1[0], np.exp(logs[0]), suboptimality=0.1))
     with pytest.raises(InvalidObservation, match="mask"):
         known.add(iirl.observe(game, pi1[0], np.full((4, 3), True)))

@@ -112,6 +112,30 @@ def test_a_constant_is_confirmed_by_uniform_play_alone():
     assert verify_soft_optimal(np.arange(5.0), flat).verdict is Verdict.REFUTED
 
 
+def test_uniform_play_says_nothing_where_no_action_matters():
+    weights = np.ones((3, 1, 2, 3), dtype=int)
+    for game in (iirl.TwoAgentMDP(weights, "1/2"), iirl.TwoAgentMDP(np.eye(3)[:, None, None], 0)):
+        play = np.full((3, game.n_follower_actions), 1 / game.n_follower_actions)
+        known = SoftRewards(game).observe(np.ones((3, 1)), play)
+        report = verify_soft_optimal([0, 1, 5], known)
+        assert report.verdict is Verdict.INCONCLUSIVE
+        assert known.contains(report.witness)
+
+
+def test_a_game_too_large_for_a_proof_leaves_open_what_floats_say():
+    rng = np.random.default_rng(0)
+    game, reward = iirl.random_game(60, 2, 2, rng=0)
+    hasty, follower = iirl.TwoAgentMDP(game.matrix, 0.8, leader_actions=2), SoftOptimalFollower(1.0)
+    known = SoftRewards(game)
+    for _ in range(2):
+        pi1 = iirl.random_policy(60, 2, rng)
+        known = known.observe(pi1, follower.respond(hasty, reward, pi1))
+    assert known.fit().residual > 1e-4
+    assert verify_soft_optimal(reward, known).verdict is Verdict.INCONCLUSIVE
+    told = SoftRewards(game, 1.0, answers=known.answers)  # by its own answers, at this temperature
+    assert verify_soft_optimal(reward, told).verdict is Verdict.REFUTED
+
+
 def test_bad_arguments_are_named():
     game, reward, known, _ = instance(0)
     with pytest.raises(InvalidReward, match="hypothesis has shape"):
