@@ -25,16 +25,8 @@ sys.dont_write_bytecode = False
 gc.set_threshold(50_000, 20, 20)
 
 import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
-
-import iirl_opt.testing  # noqa: E402, F401
 
 pytest_plugins = ["cost"]
-
-shipped = settings.get_profile("iirl_opt")
-settings.register_profile("quick", shipped, max_examples=12, derandomize=True)
-settings.register_profile("deep", shipped, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # What samples with compiled code.
 COMPILE = (
@@ -55,6 +47,21 @@ def problems() -> Path:
     if not folder.is_dir():
         pytest.skip("the real problem files stand beside the project's own checkout only")
     return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the profile of the properties, but not where tests are only handed out to workers."""
+    if config.getoption("dist", "no") != "no":
+        return
+    from hypothesis import settings
+
+    import iirl_opt.testing  # noqa: F401
+
+    shipped = settings.get_profile("iirl_opt")
+    settings.register_profile("quick", shipped, max_examples=12, derandomize=True)
+    settings.register_profile("deep", shipped, max_examples=1000)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.hookimpl(optionalhook=True)

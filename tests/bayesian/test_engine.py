@@ -1,5 +1,7 @@
 """The engine: warm-started planning, its derivatives, moving bases, and the two ways to run it."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -189,6 +191,7 @@ def test_compiled_and_plain_chains_agree_for_epsilon_greedy_followers():
     np.testing.assert_allclose(fast.log_posterior, plain.log_posterior, rtol=1e-9)
 
 
+@pytest.mark.campaign  # compiling these takes a quarter of a minute
 def test_compiled_and_plain_hamiltonian_chains_agree():
     pytest.importorskip("numba")
     posterior = watched(n_states=6, parameter_prior=GammaPrior(2.0, 0.1))
@@ -204,8 +207,14 @@ def test_compiled_and_plain_hamiltonian_chains_agree():
 # Sizes that break things
 
 
-@pytest.mark.parametrize("fast", [False, True])
-@pytest.mark.parametrize("move", [SimplexWalk(), DirichletProposal(), Hamiltonian()])
+@pytest.mark.parametrize(
+    ("move", "fast"),
+    [
+        *product([SimplexWalk(), DirichletProposal()], [False, True]),
+        (Hamiltonian(), False),
+        pytest.param(Hamiltonian(), True, marks=pytest.mark.campaign),
+    ],
+)
 @pytest.mark.parametrize(("n_states", "n_b"), [(1, 1), (1, 3), (4, 1)])
 def test_one_state_and_one_action(fast, move, n_states, n_b):
     kernel = np.full((n_states, 1, n_b, n_states), 1 / n_states)

@@ -32,6 +32,8 @@ SEEN = [
 ]
 RATE, FAR = 1 / 40, 30.0
 MOVES = [DirichletProposal(30.0), Hamiltonian(leaps=5, step=0.15)]
+# Compiling Hamiltonian chains takes a quarter of a minute.
+COMPILED = [MOVES[0], pytest.param(MOVES[1], marks=pytest.mark.campaign)]
 
 
 def posterior(**kinds):
@@ -113,7 +115,7 @@ def test_chains_that_start_from_the_posterior_stay_distributed_so(move):
     assert stats.binomtest(out, out + back).pvalue > 0.01
 
 
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("move", COMPILED)
 def test_chains_do_not_stick_at_the_end_of_the_ridge(move):
     pytest.importorskip("numba")
     rewards, betas = exact(10_000, seed=4)
@@ -126,7 +128,10 @@ def test_chains_do_not_stick_at_the_end_of_the_ridge(move):
     assert stats.binomtest(still, 80, share).pvalue > 0.01
 
 
-@pytest.mark.parametrize(("move", "proposals"), list(zip(MOVES, (20_000, 8000), strict=True)))
+@pytest.mark.parametrize(
+    ("move", "proposals"),
+    [(MOVES[0], 20_000), pytest.param(MOVES[1], 8000, marks=pytest.mark.campaign)],
+)
 def test_chains_agree_with_quadrature_on_the_posterior_of_the_example(move, proposals):
     pytest.importorskip("numba")
     pytest.importorskip("arviz")

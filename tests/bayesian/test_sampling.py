@@ -37,11 +37,19 @@ def answered(weight, game=GAME, truth=TRUTH, beta=20.0, commitments=4, **kinds):
     return Posterior(evidence, **kinds)
 
 
+# Compiling Hamiltonian chains takes a quarter of a minute.
+COMPILED_ANEW = pytest.mark.campaign
+
+
 # The prior
 
 
 @pytest.mark.parametrize(
-    "move", [DirichletProposal(3.0), Hamiltonian(leaps=3, step=0.5, acceptance=0.8)]
+    "move",
+    [
+        DirichletProposal(3.0),
+        pytest.param(Hamiltonian(leaps=3, step=0.5, acceptance=0.8), marks=COMPILED_ANEW),
+    ],
 )
 def test_without_data_chains_reproduce_the_prior(move):
     pytest.importorskip("numba")
@@ -126,7 +134,12 @@ def uniform_on_grid(rng, grid=20):
     [
         (DirichletProposal(8.0), 40, lambda rng: rng.dirichlet(np.ones(3))),
         (SimplexWalk(moves=15, grid=20), 40, uniform_on_grid),
-        (Hamiltonian(leaps=3, step=0.5), 15, lambda rng: rng.dirichlet(np.ones(3))),
+        pytest.param(
+            Hamiltonian(leaps=3, step=0.5),
+            15,
+            lambda rng: rng.dirichlet(np.ones(3)),
+            marks=COMPILED_ANEW,
+        ),
     ],
 )
 @pytest.mark.parametrize("n_data", [60, pytest.param(200, marks=pytest.mark.campaign)])
@@ -145,7 +158,7 @@ def test_chains_are_calibrated_on_simulated_data(move, thin, prior_draw, n_data)
     [
         (SimplexWalk(moves=20), 10_000),
         (DirichletProposal(3000.0), 10_000),
-        (Hamiltonian(leaps=5), 4000),
+        pytest.param(Hamiltonian(leaps=5), 4000, marks=COMPILED_ANEW),
     ],
 )
 def test_with_much_data_the_posterior_is_at_the_truth_up_to_its_ridge(move, proposals):

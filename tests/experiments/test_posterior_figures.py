@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +77,24 @@ def test_the_control_has_as_many_observations_in_all_as_a_maze_alone() -> None:
     assert totals[TOGETHER] == pytest.approx(3 * totals["maze 1"])
 
 
-def test_a_posterior_cell_is_repeatable_and_measures_its_distance() -> None:
+def test_a_posterior_cell_is_repeatable_and_measures_its_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("arviz")
-    cell = short(FIGURE_1.cells("small", 0)[0], chains=2, proposals=60, thin=2)
-    values = posterior.compute(cell)
-    assert values == posterior.compute(cell)
-    assert values["reward"] != posterior.compute(replace(cell, seed=1))["reward"]
+    compute = partial(plain, monkeypatch, posterior.compute)  # compiled chains take longer
+    cell = short(FIGURE_1.cells("small", 0)[0], chains=2, proposals=20, thin=2)
+    values = compute(cell)
+    assert values == compute(cell)
+    assert values["reward"] != compute(replace(cell, seed=1))["reward"]
     assert sum(values["reward"]) == pytest.approx(1)
     # On the simplex, and to one of its corners, the distance is twice what the corner lacks.
     assert values["truth"] == np.eye(12)[GOAL].tolist()
     assert values["distance"] == pytest.approx(2 * (1 - values["reward"][GOAL]))
     assert values["r_hat"] > 0
-    assert posterior.compute(short(cell, proposals=2, thin=1))["r_hat"] is None
+    assert compute(short(cell, proposals=2, thin=1))["r_hat"] is None
 
 
+@pytest.mark.campaign
 def test_a_posterior_is_the_same_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("arviz")
     cell = short(FIGURE_1.cells("small", 0)[3], chains=2, proposals=20, thin=2)

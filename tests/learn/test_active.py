@@ -123,7 +123,7 @@ def test_after_explore_episodes_it_is_greedy_for_good():
 @pytest.mark.parametrize(
     "rules",
     [
-        ("first", "last"),
+        ("first",),
         pytest.param(("first", "last", "mix", "random"), marks=pytest.mark.campaign),
     ],
 )
@@ -314,16 +314,13 @@ def test_after_trajectories_certificates_come_from_whole_responses():
     assert np.array_equal(sure.ask(), learner.stop().ask())
 
 
-def test_with_trajectories_it_falls_below_algorithm_1_on_some_seeds():
-    below = 0
-    for seed in (1, 3):
-        game, truth = random_game(6, 2, 2, seed)
-        late = [
-            run(learner, truth, 14, horizon=8)[0][8:].mean()
-            for learner in (ActiveIRL(game, seed=seed, explore=8), InteractiveIRL(game, seed=seed))
-        ]
-        below += late[0] < 0.5 * late[1]
-    assert below >= 1
+def test_with_trajectories_it_falls_below_algorithm_1_on_some_seed():
+    game, truth = random_game(6, 2, 2, 1)  # on others, such as 3, it does not
+    active, algorithm_1 = (
+        run(learner, truth, 14, horizon=8)[0][8:].mean()
+        for learner in (ActiveIRL(game, seed=1, explore=8), InteractiveIRL(game, seed=1))
+    )
+    assert active < 0.5 * algorithm_1
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 1, 2), (3, 2, 1), (1, 2, 2)])

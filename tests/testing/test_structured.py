@@ -131,6 +131,7 @@ MASKS = [
 
 @pytest.mark.parametrize("shape", ["state", "joint"])
 @pytest.mark.parametrize("optimal", MASKS, ids=["any", "two", "three"])
+@share(0.5)
 @given(data=st.data())
 def test_exactly_the_planted_actions_are_optimal(shape, optimal, data):
     found = data.draw(planted_ties(optimal=optimal, shape=shape))
