@@ -36,6 +36,7 @@ from iirl_opt.game.factors import UNIT, Factors, row_units, underflow
 from iirl_opt.game.kernel import is_sparse
 from iirl_opt.game.mdp import GAME, MDP, TwoAgentMDP
 from iirl_opt.game.problem import PlanningProblem, follower_problem
+from iirl_opt.printing.records import with_html
 
 __all__ = ["SoftOptimalFollower", "SoftOptimum", "soft_log_play", "soft_optimum"]
 
@@ -76,6 +77,9 @@ class SoftOptimum(NamedTuple):
 
     def __repr__(self) -> str:
         return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        return with_html(self)
 
     @property
     def response(self) -> Array:

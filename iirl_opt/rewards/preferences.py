@@ -34,6 +34,7 @@ from iirl_opt.game.mdp import GAME, TwoAgentMDP
 from iirl_opt.game.policy import check_policy
 from iirl_opt.game.reward import check_reward
 from iirl_opt.observation import Trajectory, check_trajectory
+from iirl_opt.printing.records import with_html
 from iirl_opt.rewards.advantages import visits_of
 from iirl_opt.rewards.price import LabelledRows
 
@@ -76,6 +77,7 @@ class Preference:
     absorbed: bool = False
 
     __repr__ = in_brief
+    _repr_html_ = with_html
 
     def __eq__(self, other: object) -> bool:
         """Return whether two say the same of the same game."""

@@ -33,6 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import told
 from iirl_opt.checks import NOT_NEGATIVE, POSITIVE, Rule, between, checked, each, is_a, one_of
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.follower.soft import soft_optimum
@@ -108,7 +109,7 @@ class SoftRewards(RewardPrograms, Tabular):
         n, known = len(self.answers), self.temperature
         heat = "temperature unknown" if known is None else f"temperature {known:g}"
         count = f"{n} answer{'' if n == 1 else 's'}"
-        return f"SoftRewards({self.game!r}, {heat}, {count}, band {self.band:g})"
+        return told(self, repr(self.game), heat, count, f"band {self.band:g}")
 
     def table(self) -> FactTable:
         """Return a row an answer: the least probability, and how many actions were rare."""

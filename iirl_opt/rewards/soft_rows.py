@@ -29,6 +29,7 @@ from iirl_opt.checks import array_of_floats, checked
 from iirl_opt.errors import InvalidArgument, InvalidObservation
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.observation import Observation, Trajectory
+from iirl_opt.printing.records import with_html
 
 __all__ = ["KINDS", "RewardKind", "SoftAnswer", "mean_rows", "reward_kind", "shape_of"]
 
@@ -69,6 +70,7 @@ class SoftAnswer:
     rare: NDArray[np.bool_]
 
     __repr__ = in_brief
+    _repr_html_ = with_html
 
     @classmethod
     def of(
