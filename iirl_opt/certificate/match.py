@@ -103,6 +103,8 @@ def _observations(certificate: Certificate, wanted: Sequence[Observation]) -> It
         yield f"the episodes are {len(pi1)}, not {len(wanted)}"
         return
     for t, (commitment, response) in enumerate(zip(*stacked(instance, wanted), strict=True)):
+        if wanted[t].suboptimality is not None:
+            yield f"the response of episode {t + 1} is declared suboptimal: no proof speaks of it"
         if not np.array_equal(pi1[t], commitment):
             yield f"the commitment of episode {t + 1} is another"
         same = np.array_equal(pi2[t], response)

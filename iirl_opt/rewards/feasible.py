@@ -83,7 +83,7 @@ from iirl_opt.rewards.preferences import Preference, Preferred
 from iirl_opt.rewards.price import exactly, priced
 from iirl_opt.rewards.sets import RewardSolution
 from iirl_opt.rewards.suboptimal import SuboptimalResponse
-from iirl_opt.rewards.told import EPISODES, Seen
+from iirl_opt.rewards.told import EPISODE, Seen
 from iirl_opt.solver import HiGHS, Solver, solve
 from iirl_opt.solver.records import SOLVER
 from iirl_opt.spelling import allowed_names
@@ -106,7 +106,7 @@ def _seen_as(seen: Seen) -> str:
     return "all optimal actions" if seen.whole else "a response"
 
 
-@checked(game=GAME, episodes=each(is_a(*EPISODES)))
+@checked(game=GAME, episodes=each(EPISODE))
 @dataclass(frozen=True, eq=False)
 class FeasibleRewards(LiftedEpisodes, Tabular):
     """The rewards that explain all observations of a game: a polyhedral cone (Corollary 1).

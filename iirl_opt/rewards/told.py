@@ -34,7 +34,7 @@ from iirl_opt.rewards.preferences import Preference, Preferred, prefer
 from iirl_opt.rewards.suboptimal import SuboptimalResponse
 from iirl_opt.rewards.trajectories import CommittedGame, PartialResponse, Watched
 
-__all__ = ["EPISODES", "AnyEpisode", "EpisodeList", "Seen"]
+__all__ = ["EPISODE", "AnyEpisode", "EpisodeList", "Seen"]
 
 Array = NDArray[np.float64]
 
@@ -42,8 +42,17 @@ Array = NDArray[np.float64]
 AnyEpisode: TypeAlias = WholeResponse | Watched | SuboptimalResponse | Preferred
 Seen: TypeAlias = Observation | Trajectory | Preference
 
-EPISODES = (WholeResponse, Watched, SuboptimalResponse, Preferred)
+KINDS = is_a(WholeResponse, Watched, SuboptimalResponse, Preferred)
 SEEN: Rule = is_a(Observation, Trajectory, Preference, error=InvalidObservation)
+
+
+def EPISODE(name: str, value: Any) -> Any:
+    """Return an episode; as an optimal one no response that is declared suboptimal."""
+    episode = KINDS(name, value)
+    if isinstance(episode, WholeResponse) and episode.observation.suboptimality is not None:
+        raise InvalidArgument(name, "is declared suboptimal", "`FeasibleRewards.add` of it", value)
+    return episode
+
 
 E = TypeVar("E", bound=AnyEpisode)
 

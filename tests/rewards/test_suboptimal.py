@@ -295,6 +295,17 @@ def test_no_place_takes_a_suboptimal_response_for_an_optimal_one(ask):
         ask(stayed(suboptimality=0.25))
 
 
+def test_no_proof_matches_a_response_that_is_declared_suboptimal():
+    seen = iirl.observe(two_rooms(), ANY, GO)
+    proof = iirl.rewards.inclusion(two_rooms(), [seen], [[-1, 1]])
+    assert proof.matches(two_rooms(), observations=[seen])
+    declared = iirl.observe(two_rooms(), ANY, GO, suboptimality=0.1)
+    assert "suboptimal" in proof.matches(two_rooms(), observations=[declared]).differences[0]
+    hidden = iirl.rewards.lifted_rows.WholeResponse(two_rooms(), declared)
+    with pytest.raises(InvalidArgument, match="suboptimal"):
+        iirl.FeasibleRewards(two_rooms(), (hidden,))
+
+
 def test_learners_by_programs_take_the_set_as_it_is():
     game, _, answers = mistaken(3)
     known = known_at(game, answers, 1.0)
