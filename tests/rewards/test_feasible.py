@@ -668,7 +668,7 @@ def test_observing_makes_a_new_set_and_shares_nothing_that_can_change():
             array[0, 0] = 0
     with pytest.raises(AttributeError):
         before.episodes = ()
-    assert "1 episode, 1 row)" in repr(before)
+    assert "1 episode, 1 row," in repr(before)
 
 
 @pytest.mark.parametrize(
