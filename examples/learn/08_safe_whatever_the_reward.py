@@ -13,8 +13,8 @@ import iirl_opt as iirl
 from iirl_opt.commitment import minimax_regret
 from iirl_opt.rewards import regret_elsewhere, still_matters
 
-home, truth = iirl.random_game(4, 2, 2, rng=11)
-away, _ = iirl.random_game(4, 2, 2, rng=12)
+home, truth = iirl.random_game(4, 2, 2, rng=49)
+away, _ = iirl.random_game(4, 2, 2, rng=149)
 partner, known = iirl.OptimalFollower(), iirl.FeasibleRewards(home)
 for pi1 in np.eye(2)[[[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]]]:
     known = known.observe(pi1, partner.respond(home, truth, pi1))
