@@ -61,7 +61,7 @@ NUMBERS = kept(array_of_floats())
 END = "end"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FiniteHorizon:
     """A game of H steps as a game for ever; made by `finite_horizon`.
 

@@ -351,7 +351,7 @@ def test_a_declaration_says_one_thing_and_survives_copies():
 @share(0.1)
 @given(seed=seeds)
 def test_the_set_of_a_suboptimal_expert_is_that_of_poiani_and_others(seed):
-    """Their Theorem 3.2: r = V − γPV − ζ, ζ ≥ 0 where the optimal expert does not play, feasible
+    """Their explicit form: r = V − γPV − ζ, ζ ≥ 0 where the optimal expert does not play, feasible
     iff (I − γP_i)⁻¹ π_i ζ ≤ ξ_i for each other expert i (arXiv 2401.03857, one agent)."""
     rng = np.random.default_rng(seed)
     n, n_b, gamma = int(rng.integers(1, 5)), int(rng.integers(2, 4)), 0.9
