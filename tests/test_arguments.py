@@ -268,11 +268,11 @@ def may_succeed(name, parameter, junk):
     return junk in known
 
 
-def attempt(function, given, argument, wrong):
+def attempt(function, parameters, given, argument, wrong):
     """Return how a call with one wrong argument ends, and with what."""
     given = {**given, argument: wrong}
     leading = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in given:
             break
         leading.append(given.pop(parameter.name))
@@ -308,13 +308,14 @@ def walk(name):
         return PUBLIC[name], call
 
     function, valid = fresh()
-    for parameter in inspect.signature(function).parameters.values():
+    parameters = inspect.signature(function).parameters.values()  # dear, and the same each time
+    for parameter in parameters:
         argument = parameter.name
         if argument.startswith("_") or parameter.kind in (2, 4):
             continue
         for junk, wrong in (SCALARS | arrays_from(valid.get(argument))).items():
             function, given = fresh()
-            outcome, came = attempt(function, given, argument, wrong)
+            outcome, came = attempt(function, parameters, given, argument, wrong)
             fits = outcome == "typed" or may_succeed(name, parameter, junk)
             fine = (outcome == "typed" and names_it(argument, came)) or (
                 outcome == "accepted" and fits

@@ -55,7 +55,7 @@ def test_what_stops_a_command_on_its_output_keeps_what_was_done(
 ) -> None:
     out = Pipe(lines, problem)
     monkeypatch.setattr(sys, "stdout", out)
-    arguments = ("learn", "maze-maker", "--episodes", 4, "--out", tmp_path)
+    arguments = ("learn", "small-maze", "--episodes", 4, "--out", tmp_path)
     assert main(*arguments, monkeypatch=monkeypatch) == code
     assert out.left <= 0
     if lines >= 3:  # title and game, then an episode a line

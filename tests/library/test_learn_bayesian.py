@@ -6,18 +6,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import iirl, interrupt
+from commands import Done, iirl, interrupt
 
 MODELS = Path(__file__).parents[2] / "models" / "bayesian"
 
 
-def test_trajectories_give_a_table_files_and_a_picture(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def erring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """The folder of a run on `erring-partner`, and what it left."""
     pytest.importorskip("arviz")
-    picture = tmp_path / "chains.pdf"
-    code, out, err = iirl("learn", "erring-partner", "--out", tmp_path / "out", "--plot", picture)
+    folder = tmp_path_factory.mktemp("erring")
+    picture = folder / "chains.pdf"
+    return folder, iirl("learn", "erring-partner", "--out", folder / "out", "--plot", picture)
+
+
+def test_trajectories_give_a_table_files_and_a_picture(erring: tuple[Path, Done]) -> None:
+    folder, (code, out, err) = erring
     assert code == 0, err
     assert err == ""
-    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    result = json.loads((folder / "out" / "result.json").read_text())
     posterior = result["posterior"]
     assert posterior["converged"]
     assert result["verdict"]
@@ -31,12 +38,12 @@ def test_trajectories_give_a_table_files_and_a_picture(tmp_path: Path) -> None:
     ):
         assert text in out
     assert "NOT CONVERGED" not in out
-    with np.load(tmp_path / "out" / "draws.npz") as draws:
+    with np.load(folder / "out" / "draws.npz") as draws:
         assert draws["reward"].shape == (4, 20_000, 3)
         assert draws["beta"].mean() == pytest.approx(posterior["beta"]["mean"])
-    assert (tmp_path / "out" / "posterior.png").read_bytes().startswith(b"\x89PNG")
-    assert picture.read_bytes().startswith(b"%PDF")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+    assert (folder / "out" / "posterior.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "chains.pdf").read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [
         "draws.npz",
         "learn.jsonl",
         "posterior.png",
@@ -102,11 +109,11 @@ def test_episodes_tell_the_regret_of_each(tmp_path: Path) -> None:
     assert iirl("learn", "hidden-boltzmann", "--episodes", 1, cwd=tmp_path)[0] == 0
 
 
-def test_normalise_is_taken_from_the_file(tmp_path: Path) -> None:
+def test_normalise_is_taken_from_the_file(tmp_path: Path, erring: tuple[Path, Done]) -> None:
     text = (MODELS / "erring-partner.toml").read_text()
     path = tmp_path / "normal.toml"
     path.write_text(text.replace("seed = 0", 'seed = 0\nnormalise = "min"'))
-    drawn = json.loads(iirl("learn", "erring-partner", "--json")[1])["posterior"]
+    drawn = json.loads((erring[0] / "out" / "result.json").read_text())["posterior"]
     moved = json.loads(iirl("learn", path, "--json")[1])["posterior"]
     assert moved["normalise"] == "min"
     assert "moved along its ridge" in moved["ridge"]

@@ -412,6 +412,7 @@ def test_uniqueness_of_the_optimal_action_is_refuted_in_one_state():
     assert reward.tolist() == [0]
 
 
+@pytest.mark.campaign  # a program or two for each of many steps of shrinking
 def test_feasibility_of_every_reward_is_refuted_by_two_states_and_one_unit_of_reward():
     def refuted(instance):
         game, seen, reward = instance
