@@ -302,12 +302,16 @@ class _Search:
         return found
 
     def deterministic(self) -> None:
-        """Alternate until both bounds meet, the time is up, or no new reward comes."""
+        """Alternate until both bounds meet, the time is up, or no new reward or policy comes."""
+        looked: set[bytes] = set()
         while True:
             policy, bound = self._outer()
             self.lower = max(self.lower, bound)
             if self.worst is not None and self.worst.upper <= self.lower + self.worst.tolerance:
                 return
+            if policy.tobytes() in looked:  # its worst reward is in already, up to rounding
+                return
+            looked.add(policy.tobytes())
             found = self.look(policy)
             if self.worst is None or found.upper < self.worst.upper:
                 self.worst = found

@@ -44,6 +44,7 @@ from iirl_opt.commitment.searches import commitments
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.game.optimum import modified_policy_iteration
 from iirl_opt.game.policy import deterministic_policy
+from iirl_opt.rewards.elsewhere import NEAR_ONE
 from iirl_opt.rewards.regret_products import SLACK, most_visits, strict
 from iirl_opt.solver import HiGHS, Solved, Status, solve
 
@@ -174,10 +175,13 @@ class RegretOfFinitely:
     def floor(self, solver: HiGHS | None = None) -> tuple[Floor, Array | None]:
         """Return a lower bound for all commitments, and the commitment of the linear program.
 
-        Zero, and no commitment, where it brings no optimum.
+        Zero, and no commitment, where it brings no optimum, and where the discount is so near one
+        that a solver drops what it makes.
 
         **Cost** one LP with K·S·A·B columns.
         """
+        if 1 - self.game.discount < NEAR_ONE:
+            return self._nothing, None
         solved = solve(self.problem(binary=False), solver, throw=False)
         if solved.status is not Status.OPTIMAL:
             return self._nothing, None

@@ -53,6 +53,9 @@ By = Literal["choose", "arithmetic", "program"]
 LINEAR, MIXED = 300_000, 50_000
 INTERIOR = HiGHS(method="ipm")
 
+# Nearer to one than this, a discount makes numbers that a solver drops: no binaries unasked.
+NEAR_ONE = 1e-7
+
 
 @dataclass(frozen=True, eq=False)
 class RegretElsewhere(Tabular, MaybeConstant):
@@ -190,7 +193,8 @@ def regret_elsewhere(
         `feasible` is allowed, too: a commitment there whose answer was not seen.
     pi1 : the commitment there, shape (S, A), deterministic or not.
     by : ``"arithmetic"`` bounds alone; ``"program"``: exact by a mixed-integer program, wherever
-        the two bounds are not equal already; ``"choose"`` that on small games.
+        the two bounds are not equal already; ``"choose"`` that on small games, unless the discount
+        is within 1e-7 of one.
     time_limit : seconds of the mixed-integer program; both bounds are kept.
     rng : of the search for a bad reward: a generator, or the seed of one.
 
@@ -227,7 +231,8 @@ def regret_elsewhere(
     if found is None:
         proved = regret_bound(feasible, commitment, game=away, rng=rng, solver=solver)
         found = _of_proof(proved)
-    if by == "program" or (by == "choose" and size <= MIXED):
+    small = size <= MIXED and 1 - away.discount >= NEAR_ONE
+    if by == "program" or (by == "choose" and small):
         return found if found.exact else _exactly(found, program, time_limit, solver)
     return found
 

@@ -127,3 +127,10 @@ def test_what_cannot_be_asked_is_refused_by_name():
     large, _ = iirl.random_game(40, 3, 2, rng=0)
     with pytest.raises(InvalidArgument, match="12157665459056928801 commitments"):
         minimax_regret(iirl.FeasibleRewards(large), by="enumerate")
+
+
+def test_a_discount_near_one_ends_with_bounds_that_hold():
+    game, _ = iirl.random_game(3, 2, 2, rng=1, discount=1 - 1e-9)
+    found = minimax_regret(iirl.FeasibleRewards(game), rounds=1)
+    assert 0 < found.lower < found.upper
+    assert found.worst.solved is None

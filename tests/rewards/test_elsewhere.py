@@ -130,3 +130,10 @@ def test_what_is_known_of_one_state_bounds_the_regret_of_all_such_rewards():
     assert found.table()[0]["cut"] == found.cut.max()
     with pytest.raises(InvalidReward, match="explains not every answer"):
         still_matters(feasible, away, pi1, guess=-truth)
+
+
+def test_a_discount_near_one_is_bounded_by_arithmetic():
+    game, _ = iirl.random_game(3, 2, 2, rng=1, discount=1 - 1e-9)
+    found = regret_elsewhere(iirl.FeasibleRewards(game), game, [[1, 0]] * 3)
+    assert found.solved is None
+    assert 3.38e8 < found.lower <= found.upper == found.proved.upper
