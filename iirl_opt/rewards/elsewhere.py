@@ -224,7 +224,7 @@ def regret_elsewhere(
     away = same_rewards(feasible, game)
     commitment = away.check_leader_policy(pi1)
     play = Play(away, commitment, away.check_follower_policy(_uniform(away)), joint=False)
-    rows = known_rows(feasible, play)
+    rows = known_rows(feasible, play, seen=False)
     size = n_products(away, len(rows.free) + len(rows.tied))
     program = RegretProgram(play, rows)
     found = None if size > LINEAR else _relaxed(feasible, program, rng, solver)

@@ -129,7 +129,7 @@ def still_matters(
     away = same_rewards(feasible, game)
     bounds = regret_elsewhere(feasible, away, pi1, by="arithmetic", solver=solver)
     play = Play(away, bounds.pi1, bounds.proved.pi2, joint=False)
-    rows, share = known_rows(feasible, play), _in_simplex(feasible, guess)
+    rows, share = known_rows(feasible, play, seen=False), _in_simplex(feasible, guess)
     size = n_products(away, len(rows.free) + len(rows.tied) + 1)
     if size > LINEAR:
         raise InvalidArgument("game", f"makes programs of {size:,} numbers", f"{LINEAR:,}", away)

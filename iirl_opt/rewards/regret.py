@@ -159,7 +159,7 @@ class RegretBound(MaybeConstant):
         """
         game, joint = self.game, self.reward.ndim == 3
         play = Play(game, self.pi1, self.pi2, joint)
-        rows = known_rows(self.feasible, play)
+        rows = known_rows(self.feasible, play, seen=self.seen)
         allowed = self.tolerance if tolerance is None else tolerance
         n_lines = self.multipliers.shape[0]
         if self.multipliers.shape[1:] != rows.free.shape[:1] or self.tied.shape != (

@@ -98,10 +98,10 @@ def same_rewards(
     return game
 
 
-def known_rows(feasible: FeasibleRewards, play: Play) -> Polytope:
-    """Return the rows of the feasible set, and those of the play once more where it is known."""
+def known_rows(feasible: FeasibleRewards, play: Play, *, seen: bool = True) -> Polytope:
+    """Return the rows of the set, and those of the play once more where its response was seen."""
     free, tied = map(_without_noise, feasible.explicit_rows(joint=play.joint))
-    if _was_observed(feasible, play):
+    if seen and _was_observed(feasible, play):
         again = _without_noise(play.deviations())
         return Polytope(np.concatenate([free, again]), tied, len(free))
     return Polytope(free, tied)

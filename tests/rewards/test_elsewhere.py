@@ -63,6 +63,7 @@ def test_at_home_an_answer_that_was_seen_is_known():
     pi1, pi2 = feasible.observations[0].pi1, feasible.observations[0].pi2
     seen = iirl.rewards.worst_regret(feasible, pi1, pi2)
     here = regret_elsewhere(feasible, feasible.game, pi1)
+    assert here.check()
     assert here.lower == pytest.approx(seen.value, abs=1e-7)
     assert here.upper == pytest.approx(seen.bound, abs=1e-7)
 
