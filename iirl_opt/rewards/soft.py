@@ -309,6 +309,8 @@ class SoftRewards(RewardPrograms, Tabular):
             mean = mean_rows(self.game, answer.pi1, reward_kind(self.game, r.shape))
             right.append((mean @ ((r - r.min()) / size).ravel())[often])
         logs = np.concatenate([x.log_pi2[~x.rare] for x in self.answers])
+        if not logs.size:
+            return size  # nor do actions that are all rare
         values = sp.block_diag(blocks).toarray()
         rest = logs - values @ np.linalg.lstsq(values, logs)[0]
         if np.abs(rest).max() <= 1e-12 * np.abs(logs).max():

@@ -38,6 +38,9 @@ Array = NDArray[np.float64]
 RewardKind = Literal["state", "follower", "joint"]
 KINDS = ("state", "follower", "joint")
 
+# Smaller floats have fewer digits: their logarithms may be some tenths off.
+LEAST = float(np.finfo(float).tiny)
+
 # Probabilities of a state sum to one within this.
 SUM = 1e-9
 
@@ -81,13 +84,16 @@ class SoftAnswer:
         refuse_samples(response)
         pi2 = game.check_follower_policy(response)
         rare = pi2 <= (0.0 if floor is None else floor)
-        if floor is None and rare.any():
-            place = _place(game, rare, "response")
+        lost = (pi2 < LEAST) & (~rare | (floor is None))
+        if lost.any():
+            at = int(np.argmax(lost))
+            place, wrong = _place(game, lost, "response"), float(pi2.flat[at])
             allowed = (
-                "a probability > 0, which a soft-optimal answer always has: where it underflows, "
-                "logarithms (`observe_log`), or `floor`, what a zero is at most"
+                f"a probability > 0, which a soft-optimal answer always has, at least {LEAST:.3g}, "
+                "below which digits are lost: where it underflows, logarithms (`observe_log`), or "
+                "`floor`, what such a one is at most"
             )
-            raise InvalidObservation(place, "is 0", allowed, 0.0)
+            raise InvalidObservation(place, f"is {wrong:.3g}", allowed, wrong)
         return cls._frozen(commitment, np.log(np.where(rare, floor or 1.0, pi2)), rare)
 
     @classmethod

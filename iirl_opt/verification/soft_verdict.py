@@ -8,7 +8,8 @@ discount, the kernel and probabilities that are right within a band. A hypothesi
   reward of the game agree with them, which more answers than one are the test of: then the partner
   has another discount, faces another kernel, or is not soft-optimal;
 * *confirmed* if they agree and the commitments identify the reward: then the truth is the
-  hypothesis plus a constant (λ known) or an affine image (λ unknown), within an angle;
+  hypothesis plus a constant (λ known) or an affine image (λ unknown), within an angle; a constant,
+  which has none, by uniform play without a band alone;
 * *inconclusive* otherwise, with another reward that has the very same answers.
 
 A refutation is proved: where no reward explains the answers, or no temperature, up to some hundred
@@ -40,6 +41,7 @@ from iirl_opt.printing.records import Tabular
 from iirl_opt.printing.table import FactTable
 from iirl_opt.rewards.slack import ViolatedRow
 from iirl_opt.rewards.soft import SOFT_REWARDS, SoftRewards
+from iirl_opt.rewards.soft_fit import SoftFit
 from iirl_opt.rewards.state_reward import StateReward
 from iirl_opt.verification.identifiable import Identifiability, identifiability
 from iirl_opt.verification.verdict import Verdict
@@ -164,14 +166,15 @@ def verify_soft_optimal(
         raise InvalidReward("hypothesis", f"has shape ({exact.size},)", allowed, (exact.size,))
     if not known.answers:
         raise InvalidArgument("known", "holds no answer", "one at least: `observe`", known)
-    return _Case(exact, replace(known, band=max(known.band, tolerance))).report()
+    return _Case(exact, known, tolerance).report()
 
 
 class _Case:
     """A hypothesis and the answers that it is held against."""
 
-    def __init__(self, exact: StateReward, known: SoftRewards) -> None:
-        self.exact, self.known, self.band = exact, known, known.band
+    def __init__(self, exact: StateReward, known: SoftRewards, tolerance: float) -> None:
+        self.band, self.declared = max(known.band, tolerance), known.band > 0
+        self.exact, self.known = exact, replace(known, band=self.band)
         self.reward = exact.floats
         self.heat = known.temperature or known.best_temperature(self.reward)
         self.off, self.doubt = math.inf, 0.0
@@ -218,36 +221,49 @@ class _Case:
         """Return the verdict on a hypothesis that explains the answers."""
         commitments = [x.pi1 for x in self.known.answers]
         found = identifiability(self.known.game, commitments)
-        if any(x.rare.any() for x in self.known.answers) and found.identified:
-            fit = self.known.fit()
-            if fit.unknown:
-                evidence = "it explains the answers; too many actions are rare to tell the reward"
-                return self._made(Verdict.INCONCLUSIVE, evidence, found=found)
         if not found.identified:
             evidence = (
                 f"it explains the answers, and so does a space of {found.left} dimensions of "
                 "rewards: see the witness"
             )
             return self._made(Verdict.INCONCLUSIVE, evidence, self._other(found), found=found)
-        angle = self._angle()
+        fit = replace(self.known, temperature=None).fit()
+        if fit.unknown:  # floats do not tell what the rank proves to be told
+            rare = any(x.rare.any() for x in self.known.answers)
+            why = "too many actions are rare" if rare else "kernels differ too little for floats"
+            evidence = f"it explains the answers; {why} to tell the reward"
+            return self._made(Verdict.INCONCLUSIVE, evidence, found=found)
+        if self.exact.is_constant and not self._is_uniform:
+            evidence = "it explains the answers, and within the band so does a reward that varies"
+            return self._made(Verdict.INCONCLUSIVE, evidence, found=found)
+        angle = self._angle(fit)
         if angle is None:
             evidence = "it explains the answers, and within the band so does a reward far from it"
             return self._made(Verdict.INCONCLUSIVE, evidence, found=found)
-        which = "its image" if self.known.temperature is None else "it and a constant"
-        evidence = f"it explains the answers, and only {which} does: the rank is full"
+        which = "its images do" if self.known.temperature is None else "it and a constant does"
+        evidence = f"it explains the answers, and only {which}: the rank is full"
         bound = None if self.exact.is_constant else angle
         return self._made(Verdict.CONFIRMED, evidence, found=found, angle=bound)
 
-    def _angle(self) -> float | None:
-        """Return a bound on the angle of hypothesis and truth, centred; None if below none."""
-        fit = self.known.fit()
-        scale = 1.0 if self.known.temperature is not None else self.heat
-        assert scale is not None
-        own = self.exact.unit * float(as_reals(self.exact.spread)) / scale
+    @property
+    def _is_uniform(self) -> bool:
+        """Whether the play seen is uniform but for rounding, and no band says otherwise."""
+        rounding = 16 * UNIT * (1 + math.log(self.known.game.n_follower_actions))
+        return self.off <= rounding and not self.declared
+
+    def _angle(self, fit: SoftFit) -> float | None:
+        """Return a bound on the angle of hypothesis and truth, centred; None if below none.
+
+        The fit is in the unit of the temperature, and what is compared has size one: no sizes of
+        rewards overflow or underflow.
+        """
         if self.exact.is_constant:
             return 0.0
-        far = float(np.linalg.norm(np.abs(fit.reward - own) + fit.error))
-        share = far / float(np.linalg.norm(own))
+        assert self.heat is not None
+        own = self.exact.unit * float(as_reals(self.exact.spread / Fraction(self.heat)))
+        size = float(np.abs(own).max())
+        far = float(np.linalg.norm((np.abs(fit.reward - own) + fit.error) / size))
+        share = far / float(np.linalg.norm(own / size))
         return math.asin(share) if share < 1 else None
 
     def _other(self, found: Identifiability) -> Array:
@@ -335,6 +351,8 @@ class _Case:
         ]
         if known.temperature is not None:
             assumptions.append(f"its temperature is {known.temperature:g}")
+        if verdict is Verdict.CONFIRMED and self.exact.is_constant:
+            assumptions.append("it plays all actions alike exactly, and not but for rounding")
         return SoftReport(
             verdict,
             evidence,

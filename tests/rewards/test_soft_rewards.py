@@ -142,6 +142,18 @@ def test_what_is_no_exact_answer_is_refused_by_place(response, match):
         SoftRewards(game, 1.0).observe(pi1[0], response)
 
 
+@pytest.mark.parametrize("least", [5e-324, 1e-315, 2e-308])
+def test_probabilities_that_lost_digits_are_refused_or_rare(least):
+    game, *_, pi1, _ = partner(7)
+    play, known = np.array([[1, least, 0.1], [1, 1, 1], [1, 1, 1], [1, 1, 1]]), SoftRewards(game, 1)
+    play = play / play.sum(axis=1, keepdims=True)
+    with pytest.raises(InvalidObservation, match=r"response\[s=0, b=1\] is .*e-3.*below which"):
+        known.observe(pi1[0], play)
+    with pytest.raises(InvalidObservation, match=r"response\[s=0, b=1\] is .*e-3.*below which"):
+        known.observe(pi1[0], play, floor=5e-324) if least > 5e-324 else known.observe(pi1[0], play)
+    assert known.observe(pi1[0], play, floor=1e-300).answers[0].rare.sum() == 1
+
+
 def test_trajectories_and_observations_are_sent_where_they_belong():
     game, _reward, *_, pi1, logs = partner(7)
     known = SoftRewards(game, 1.0)

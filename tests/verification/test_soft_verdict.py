@@ -1,5 +1,7 @@
 """Verdicts by soft-optimal answers, given discount, kernel and probabilities."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import iirl_opt as iirl
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower import BoltzmannFollower, SoftOptimalFollower
 from iirl_opt.rewards import SoftRewards, affine_distance
-from iirl_opt.verification import Verdict, verify_soft_optimal
+from iirl_opt.verification import Verdict, identifiability, verify_soft_optimal
 
 
 def instance(seed, *, times=1, discount=0.9, theirs=None, heat=1.0):
@@ -110,6 +112,58 @@ def test_a_constant_is_confirmed_by_uniform_play_alone():
     report = verify_soft_optimal(np.full(5, 4.0), flat)
     assert (report.verdict, report.angle) == (Verdict.CONFIRMED, None)
     assert verify_soft_optimal(np.arange(5.0), flat).verdict is Verdict.REFUTED
+
+
+def test_a_constant_is_not_confirmed_where_what_varies_within_a_band_explains_the_answers():
+    game, reward, known, _ = instance(0)
+    wide = SoftRewards(game, known.temperature, 5.0, known.answers)
+    assert wide.contains(np.ones(5))
+    flat = SoftRewards(game, 1.0, 0.1).observe(known.answers[0].pi1, np.full((5, 3), 1 / 3))
+    hot = 1e10 * float(np.ptp(reward))  # its play is uniform within 1e-9 nats
+    near = SoftRewards(game).observe(
+        known.answers[0].pi1, SoftOptimalFollower(hot).respond(game, reward, known.answers[0].pi1)
+    )
+    for seen in (wide, flat, near, SoftRewards(game, hot, answers=near.answers)):
+        assert verify_soft_optimal(np.ones(5), seen).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("gap", [2.0**-52, 2.0**-54, "1/10000000000000000000000"])
+def test_a_rank_that_floats_do_not_see_confirms_nothing(gap):
+    gap = Fraction(gap)
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    first = [[half, quarter, quarter], [quarter, half, quarter]]
+    second = [[half, quarter, quarter], [half, quarter - gap, quarter + gap]]
+    kernel = np.array([[first], [second], [[[1, 0, 0], [1, 0, 0]]]], dtype=object)
+    game, pi1 = iirl.TwoAgentMDP(kernel, "9/10"), [[1], [1], [1]]
+    assert identifiability(game, [pi1]).identified
+    reward, wrong = np.array([0, 1, 0.3]), np.array([0, 1, 0.9])
+    answer = SoftOptimalFollower(0.5).respond(game, reward, pi1)
+    for known in (SoftRewards(game, 0.5), SoftRewards(game)):
+        seen = known.observe(pi1, answer)
+        for hypothesis in (reward, wrong):
+            report = verify_soft_optimal(hypothesis, seen)
+            assert report.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-300, 1e-160, 1e160, 1e290])
+def test_verdicts_do_not_hang_on_the_unit(unit):
+    game, reward, known, follower = instance(1)
+    pi1 = known.answers[0].pi1
+    follower = SoftOptimalFollower(known.temperature * unit)
+    answer = follower.respond(game, reward * unit, pi1)
+    for heat in (follower.temperature, None):
+        seen = SoftRewards(game, heat).observe(pi1, answer)
+        report = verify_soft_optimal(reward * unit, seen)
+        assert report.verdict is Verdict.CONFIRMED
+        assert report.angle < 1e-6
+        assert verify_soft_optimal(-reward * unit, seen).verdict is Verdict.REFUTED
+
+
+def test_where_all_actions_are_rare_nothing_is_told():
+    game, reward, known, _ = instance(0)
+    rare = SoftRewards(game).observe(known.answers[0].pi1, np.full((5, 3), 1 / 3), floor=0.9)
+    for hypothesis in (reward, np.ones(5)):
+        assert verify_soft_optimal(hypothesis, rare).verdict is Verdict.INCONCLUSIVE
 
 
 def test_uniform_play_says_nothing_where_no_action_matters():
