@@ -114,7 +114,7 @@ ROWS = {
     "figure": Row(
         "7 --resume",
         ("77", "allowed 7 (the nearest), 1, 3"),
-        ("two-rooms.toml", "proposition-1; iirl-opt compare takes a file"),
+        ("two-rooms.toml", "; iirl-opt compare takes a file"),
         ("--jobs 0", "--jobs"),
         "iirl_opt.experiments.figure.run_figure",
         frozenset(f"figure-7.{end}" for end in ("json", "jsonl", "csv", "meta.json", "png")),
