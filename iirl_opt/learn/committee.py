@@ -54,7 +54,7 @@ SETTLED, SWEEPS = 1e-4, 300
     game=GAME,
     seed=SEED,
     among=array_of_floats(3, empty=False),
-    members=whole(2),
+    members=whole(2, 5000),
     price=POSITIVE,
     feasible=FEASIBLE,
 )
@@ -72,7 +72,7 @@ class CommitteeIRL(BelievingLearner):
     first : the first commitment (S, A); by default random, one of `among` where they are given.
     among : commitments (k, S, A), the only ones that it may ask; by default any is made, state by
         state.
-    members : ≥ 2, n.
+    members : 2 ≤ n ≤ 5000; each pair of them has a weight.
     price : > 0, of violating a row of norm one by one unit; lower it for a follower that errs.
     feasible : what is known so far; leave it to `tell`.
 

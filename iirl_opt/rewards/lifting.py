@@ -113,21 +113,23 @@ class LiftedEpisodes(Episodes, RewardSet):
 
         That loss, per unit of span, is a lower bound on what the partner loses under its own
         reward, whatever that is, and no estimate of it: the truth mostly loses more. It counts for
-        every response, whatever was declared. Rows of a domain, and preferences without a margin,
-        are kept.
+        every response, whatever was declared. Preferences without a margin are kept, and so are the
+        rows of a domain: of its rewards the loss is per unit of the span of each.
 
         Parameters
         ----------
         contrast : w with ``Σ w = 0``, (S,) or (S, A, B): only rewards of ``w · r = 1`` are looked
             at, and the loss is per unit of that. By default all ordered pairs of states are tried,
             the best of which is 1 and the worst 0.
-        domain : where to look beside; by default everywhere.
+        domain : of affine rows, where to look; by default everywhere. What is found is a multiple
+            of a reward in it.
 
         Raises
         ------
         InvalidArgument
             There is a trajectory among the episodes, or a preference with a margin, which has a
-            unit of its own; the contrast does not sum to zero, or is zero.
+            unit of its own; the contrast does not sum to zero, or is zero; the domain has a row
+            that is not affine.
         Infeasible
             The domain holds no such reward.
 

@@ -8,6 +8,10 @@ of: of a contrast, ``w · r`` with ``Σ w = 0``, by one program
 
 or of the span ``max r − min r``, by one for each ordered pair (i, j): those rewards of span one
 whose best state is i and whose worst is j have ``r_i − r_j = 1`` and ``0 ≤ r ≤ 1``.
+
+Within a domain D of affine rows ``A r ≥ b`` the rewards that are looked at are all multiples t·r of
+those in it, ``A r ≥ t b`` with ``t ≥ 0`` (Charnes & Cooper 1962): a reward of D need not have span
+one itself, and its loss per unit of its span is that of the multiple which has.
 """
 
 from __future__ import annotations
@@ -18,13 +22,14 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.constraints import Equality, Inequality
 from numpy.typing import ArrayLike, NDArray
 
 from iirl_opt.errors import Infeasible, InvalidArgument
 from iirl_opt.game.mdp import TwoAgentMDP
 from iirl_opt.printing.records import Tabular
 from iirl_opt.rewards.constant import MaybeConstant
-from iirl_opt.rewards.domains import RewardDomain, UnitBox, domain_rows
+from iirl_opt.rewards.domains import RewardDomain, domain_rows
 from iirl_opt.solver import Solved, Solver, solve
 
 __all__ = ["MostCompatible", "most_compatible"]
@@ -44,11 +49,12 @@ class MostCompatible(Tabular, MaybeConstant):
 
     Attributes
     ----------
-    reward : (S,) in [0, 1], from 0 to 1; or with w · r = 1, (S,) or (S, A, B).
+    reward : (S,) in [0, 1], from 0 to 1; or with w · r = 1, (S,) or (S, A, B). Of a domain a
+        multiple of one in it, of span one or with w · r = 1.
     loss : the largest loss of a response, per unit of span or of the contrast: a lower bound on
         what the partner loses under its own reward, and no estimate of it.
-    best, worst : labels of a state that is worth 1, and of one that is worth 0; None with a
-        contrast.
+    best, worst : labels of a state that is worth most, by 1, and of one that is worth least; None
+        with a contrast.
     solved : the solver's record.
 
     Examples
@@ -114,7 +120,37 @@ def _program(
     loss = cp.Variable(name="loss")
     held = (loss >= 0).set_label("no gain")
     rows = [held, *loss_rows(r, loss)]
-    return r, loss, rows if domain is None else [*rows, *domain_rows(domain, r)]
+    return r, loss, rows if domain is None else [*rows, *_multiples(domain, r)]
+
+
+def _multiples(domain: RewardDomain, r: cp.Variable) -> list[cp.Constraint]:
+    """Return the rows that hold r among the multiples of rewards in a domain."""
+    rows = domain_rows(domain, r)
+    allowed = "affine equations and inequalities: what is looked at are multiples of its rewards"
+    for i, row in enumerate(rows):
+        plain = isinstance(row, Equality | Inequality) and row.expr.is_affine()
+        if not plain or any(_of_one_unit(v) for v in row.variables()):
+            raise InvalidArgument("domain", f"has the row {row.label or i}", allowed, row)
+    variables = {v.id: v for row in rows for v in row.variables()}.values()
+    before = [v.value for v in variables]
+    for v in variables:
+        v.value = np.zeros(v.shape)
+    offsets = [np.asarray(row.expr.value) for row in rows]
+    for v, value in zip(variables, before, strict=True):
+        v.value = value
+    times = cp.Variable(name="times")
+    found = [(times >= 0).set_label("times")]
+    for row, offset in zip(rows, offsets, strict=True):
+        scaled = row.expr + (times - 1) * offset
+        held = scaled == 0 if isinstance(row, Equality) else scaled <= 0
+        found.append(held.set_label(row.label) if row.label else held)
+    return found
+
+
+def _of_one_unit(variable: cp.Variable) -> bool:
+    """Return whether a variable has limits of its own, or whole values, that do not scale."""
+    own = variable.attributes
+    return any(own.get(name) not in (None, False) for name in ("bounds", "boolean", "integer"))
 
 
 def _over_pairs(
@@ -131,7 +167,9 @@ def _over_pairs(
     r, loss, rows = _program(game, loss_rows, domain, joint=False)
     contrast = cp.Parameter(n, name="contrast")
     held = (contrast @ r == 1).set_label("contrast")
-    problem = cp.Problem(cp.Minimize(loss), [*rows, *UnitBox().constraints(r), held])
+    least = cp.Variable(name="least") if domain is not None else 0.0
+    rows += [(r >= least).set_label("box below"), (r <= least + 1).set_label("box above")]
+    problem = cp.Problem(cp.Minimize(loss), [*rows, held])
     found: MostCompatible | None = None
     nothing: Infeasible | None = None
     eye = np.eye(n)
@@ -142,10 +180,10 @@ def _over_pairs(
         except Infeasible as error:
             nothing = error
             continue
-        least = max(0.0, float(loss.value))
-        if found is None or least < found.loss:
-            found = MostCompatible(np.array(r.value), least, states[i], states[j], solved)
-            if not least:
+        lost = max(0.0, float(loss.value))
+        if found is None or lost < found.loss:
+            found = MostCompatible(np.array(r.value), lost, states[i], states[j], solved)
+            if not lost:
                 break
     if found is None:
         assert nothing is not None

@@ -29,8 +29,8 @@ suboptimal expert, which for one agent is these conditions; Lazzati, Mutti & Met
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -38,7 +38,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from iirl_opt.errors import InvalidReward
+from iirl_opt.errors import InvalidReward, NotExact
 from iirl_opt.game.exact import exact_optimum, exact_values
 from iirl_opt.game.optimum import Gaps, policy_iteration
 from iirl_opt.game.values import evaluate
@@ -53,6 +53,9 @@ Array = NDArray[np.float64]
 
 # Losses within this share of the local scale are none, in a report; and so is a reward below zero.
 SHARE = 1e-9
+
+# Of how many states a loss that rounding leaves open is decided in rationals.
+MOST_IN_DOUBT = 64
 
 
 class Losses(NamedTuple):
@@ -136,28 +139,44 @@ class SuboptimalResponse:
         InvalidReward
             A share is declared, and the reward is somewhere below zero.
         """
-        game, declared = self.environment.game, self.declared
+        declared = self.declared
         if declared.share is not None:
             self._check_sign(reward, exact)
-        start: NDArray[Any] = np.asarray(game.start)
         if exact:
-            lost, own = self.exact_losses(reward)
-            allowed: Any = np.full(lost.shape, Fraction(0), dtype=object)
-            start = np.array(game.exact_start, dtype=object)
-            amount: Any = declared.exact_amount
+            over, allowed = self._over_exactly(reward), np.zeros(1)
         else:
-            found, amount = self.losses(reward), declared.amount
-            lost, own = found.losses, np.zeros(found.losses.shape)
-            if declared.share is not None:
-                own = evaluate(game, reward, (self.observation.pi1, self.observation.pi2))
-            allowed = np.maximum(found.widths, SHARE * found.scale)
-            if tolerance is not None:
-                allowed = np.full(lost.shape, tolerance)
-        over = lost - amount if declared.share is None else (1 - amount) * lost - amount * own
-        if declared.start:
-            over, allowed = np.array([start @ over]), np.array([start @ allowed])
+            over, rounding, local = self._over(reward)
+            allowed = np.maximum(rounding, local) if tolerance is None else np.array([tolerance])
+            # Near a discount of one the bounds on rounding are of the size of losses.
+            doubt = tolerance is None and ((over > local) & (over <= rounding)).any()
+            if doubt and len(local) <= MOST_IN_DOUBT:
+                with suppress(NotExact):
+                    over, allowed = self._over_exactly(reward), local
         for s in np.flatnonzero(np.asarray(over > allowed, dtype=bool)):
             yield None if declared.start else int(s), None, float(over[s])
+
+    def _over(self, reward: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return how much more is lost than declared, its error at most, and its local scale."""
+        game, declared, found = self.environment.game, self.declared, self.losses(reward)
+        over = found.losses - declared.amount
+        if declared.share is not None:
+            own = evaluate(game, reward, (self.observation.pi1, self.observation.pi2))
+            over = (1 - declared.amount) * found.losses - declared.amount * own
+        three = over, found.widths, SHARE * found.scale
+        if not declared.start:
+            return three
+        over, rounding, local = (np.array([game.start @ part]) for part in three)
+        return over, rounding, local
+
+    def _over_exactly(self, reward: ArrayLike) -> NDArray[Any]:
+        """Return how much more is lost than declared, in Fractions."""
+        declared, (lost, own) = self.declared, self.exact_losses(reward)
+        amount = declared.exact_amount
+        share = declared.share is not None
+        over = np.asarray((1 - amount) * lost - amount * own if share else lost - amount)
+        if not declared.start:
+            return over
+        return np.array([np.array(self.environment.game.exact_start, dtype=object) @ over])
 
     @staticmethod
     def _check_sign(reward: ArrayLike, exact: bool) -> None:

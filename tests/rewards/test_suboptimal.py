@@ -107,6 +107,21 @@ def test_partners_of_different_quality_are_in_one_set():
     assert known.observe(ANY, STAY, suboptimality=0.1).violations([0, 1.5])[0].episode == 3
 
 
+@pytest.mark.parametrize("discount", ["0.9", "0.999999"])
+@pytest.mark.parametrize("start", [False, True])
+def test_a_hundredth_of_a_loss_is_told_apart_at_every_discount(discount, start):
+    rng = np.random.default_rng(0)
+    game, reward = iirl.random_game(4, 2, 2, rng=0, discount=discount)
+    seen = rng.dirichlet(np.ones(2), 4), np.eye(2)[rng.integers(0, 2, 4)]
+    lost = iirl.FeasibleRewards(game).observe(*seen).losses(reward)[0]
+    lost = game.start @ lost if start else lost.max()
+    assert lost > 0
+    for loss, kept in ((1.01 * lost, True), (0.99 * lost, False)):
+        said = Suboptimality(float(loss), start=start)
+        known = iirl.FeasibleRewards(game).observe(*seen, suboptimality=said)
+        assert known.contains(reward) is known.contains(reward, exact=True) is kept
+
+
 def test_a_loss_of_nothing_is_an_optimal_response():
     plain = iirl.FeasibleRewards(two_rooms()).observe(ANY, GO)
     for nothing in (0, "0", 0.0, Suboptimality(0), Suboptimality(share=0)):
@@ -144,6 +159,46 @@ def test_no_reward_is_more_compatible_than_the_most_compatible(seed):
     assert contrast @ along.reward == pytest.approx(1)
     # The truth, in the unit of the contrast, loses no less.
     assert along.loss <= known.losses(truth / (contrast @ truth)).max() + 1e-7
+
+
+class Prizes:
+    """Rewards between 1/5 and 1/2, of span 3/10 at most, the first of them larger than another."""
+
+    def constraints(self, r):
+        return [r >= 0.2, r <= 0.5, (r[0] >= r[1] + 0.1).set_label("first")]
+
+
+@share(0.05)
+@given(seed=seeds)
+def test_of_a_domain_no_reward_is_more_compatible_whatever_its_span(seed):
+    game, _, answers = mistaken(seed)
+    known, n = known_at(game, answers, 1.0), game.n_states
+    least = known.most_compatible().loss
+    # Each of these has a multiple, shifted, of every reward.
+    for everywhere in (iirl.RewardSimplex(), iirl.RewardBox(0.1)):
+        assert known.most_compatible(domain=everywhere).loss == pytest.approx(least, abs=1e-7)
+    contrast = np.eye(n)[0] - np.eye(n)[1]
+    along = known.most_compatible(contrast, domain=iirl.RewardSimplex()).loss
+    assert along == pytest.approx(known.most_compatible(contrast).loss, abs=1e-7)
+    found = known.most_compatible(domain=Prizes())
+    assert np.ptp(found.reward) == pytest.approx(1)
+    draws = np.random.default_rng(seed).uniform(0.2, 0.4, (10, n))
+    draws[:, 0] = draws[:, 1] + 0.1
+    assert least - 1e-7 <= found.loss <= min(map(known.compatibility, draws)) + 1e-7
+
+
+def test_a_domain_of_multiples_has_affine_rows():
+    class Round:
+        def constraints(self, r):
+            return [cp.norm(r) <= 1]
+
+    class Whole:
+        def constraints(self, r):
+            return [r <= cp.Variable(2, integer=True, name="n")]
+
+    for domain in (Round(), Whole()):
+        with pytest.raises(InvalidArgument, match="domain has the row 0"):
+            stayed().most_compatible(domain=domain)
 
 
 def test_a_contrast_sums_to_zero_and_a_reward_varies():

@@ -81,15 +81,13 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
 
     def cut_domain(self, problem: ModelProblem) -> RewardDomain:
         """Return where rewards are sought: the domain of the question under the file's rows."""
-        from iirl_opt.rewards.domains import NarrowedDomain, RewardBox, RewardSimplex, UnitBox
+        from iirl_opt.rewards.domains import NarrowedDomain, RewardBox, RewardSimplex
 
         for i, row in enumerate(problem.rows):
             if row.target != "reward" or row.coefficients.ndim != 1:
                 place = f"constraint[{i}]"
                 raise FileProblem(problem.path, "must be on the reward, by state", key=place)
         base: RewardDomain = RewardSimplex() if self.domain == "simplex" else RewardBox(self.bound)
-        if self.ask == "most_compatible":  # of span one
-            base = UnitBox()
 
         def own(r: Any) -> list[Any]:
             return [part for row in problem.rows for part in row.constraints(row.coefficients @ r)]
@@ -116,7 +114,8 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
                 counts | {"compatibility": feasible.compatibility(target)} | losses, {}
             )
         if self.ask == "most_compatible":
-            least = feasible.most_compatible(domain=domain)
+            # Every reward has a multiple in simplex and box, shifted: only rows leave some out.
+            least = feasible.most_compatible(domain=domain if problem.rows else None)
             entries = by_name("reward", problem.game.states, least.reward)
             record = {"reward": least.reward.tolist(), "solved": solver_record(least.solved)}
             record |= {"best": str(least.best), "worst": str(least.worst)}
