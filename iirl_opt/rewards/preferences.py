@@ -167,9 +167,11 @@ class Preferred:
             yield None, None, float(missing)
 
     def row(self, *, joint: bool) -> Array:
-        """Return ``x − y`` over flat rewards, (S,) or (S·A·B,)."""
-        visits = self.observation.visits
-        return visits.ravel() if joint else visits.sum(axis=(1, 2))
+        """Return ``x − y`` over flat rewards, (S,) or (S·A·B,); zero where it is of rounding."""
+        flat = [x.ravel() if joint else x.sum(axis=(1, 2)) for x in self.observation.both]
+        row, noise = flat[0] - flat[1], SHARE * np.max(flat)
+        # What is rounding would otherwise be scaled up to a row that excludes, or contradicts.
+        return row if np.abs(row).max() > noise else np.zeros_like(row)
 
     def size(self, *, joint: bool) -> float:
         """Return what the row of a program is divided by."""

@@ -97,6 +97,28 @@ def test_compatibility_and_price_are_asked_in_files():
         made(question={"family": "feasible_rewards", "ask": "contains", "price": 1.0})
 
 
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        *(("price", x) for x in (0.0, -1.0)),
+        *(("bound", x) for x in (0.0, -1.0)),
+        *(("penalty", x) for x in (-1.0, -0.1)),
+    ],
+)
+def test_a_number_of_a_question_outside_its_range_is_refused_by_its_key(key, wrong):
+    question = {"family": "feasible_rewards", "ask": "maximise", "objective": [0, 1], key: wrong}
+    with pytest.raises(FileProblem, match=rf"question\.{key}: is {wrong}; allowed a finite"):
+        made(question=question)
+
+
+def test_a_share_in_a_box_is_refused_by_its_key():
+    seen = [iirl.observe(GAME, ANY, STAYED, suboptimality=Suboptimality(share="1/4"))]
+    for ask in ("maximise", "nearest"):
+        question = {"family": "feasible_rewards", "ask": ask, "domain": "box"}
+        with pytest.raises(FileProblem, match=r"question\.domain: is 'box', beside a share"):
+            made(question=question, observations=seen)
+
+
 def test_contradictions_name_what_may_be_lost_and_what_is_preferred():
     said = prefer(GAME, (ANY, WENT), (ANY, STAYED), by=0.5)  # and the loss is at most a third
     problem = made(preferences=[said])

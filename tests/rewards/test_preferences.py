@@ -135,3 +135,20 @@ def test_a_preference_without_a_margin_is_a_row_beside_any_unit():
     assert iirl.InteractiveIRL(GAME, feasible=known).episode == 1
     assert pickle.loads(pickle.dumps(known)).contains([1, 1])
     assert iirl.rewards.worst_regret(known, *STAYING).value == pytest.approx(0, abs=1e-7)
+
+
+@share(0.05)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_ways_of_playing_that_differ_by_rounding_alone_say_nothing(seed):
+    rng = np.random.default_rng(seed)
+    game, _ = iirl.random_game(3, 2, 2, rng=seed, discount=rng.choice([0.5, 0.9, 0.999]))
+    kernel = np.array(game.kernel)
+    kernel[:, :, 1] = kernel[:, :, 0]  # the follower's actions lead where the others do
+    game = iirl.TwoAgentMDP(kernel, game.discount)
+    pi1, one, other = rng.dirichlet(np.ones(2), (3, 3))
+    known = iirl.FeasibleRewards(game).prefer((pi1, one), (pi1, other))
+    known = known.prefer((pi1, other), (pi1, one))
+    assert known.widths() == pytest.approx(np.ones(3))
+    assert known.is_informative()
+    with pytest.raises(iirl.errors.Infeasible):
+        known.prefer((pi1, one), (pi1, other), by=1e-3).maximise([1, 0, 0])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import msgspec
 
 from iirl_opt.brief import FEW
-from iirl_opt.errors import FileProblem, Infeasible
+from iirl_opt.checks import NOT_NEGATIVE, POSITIVE
+from iirl_opt.errors import FileProblem, Infeasible, InvalidArgument
 from iirl_opt.library.answers import ModelAnswer, by_name, solver_record
 from iirl_opt.library.problem import ModelProblem
 from iirl_opt.library.question import ProgramQuestion
@@ -70,6 +71,23 @@ class FeasibleRewardsQuestion(ProgramQuestion, tag="feasible_rewards"):
         if self.price is not None and self.ask != "maximise":
             said = f"has no meaning beside ask = {self.ask!r}; allowed in 'maximise'"
             raise FileProblem(problem.path, said, key="question.price")
+        self._check_numbers(problem)
+
+    def _check_numbers(self, problem: ModelProblem) -> None:
+        """Refuse numbers outside their range, and a share of the optimum where r may be < 0."""
+        rules = {"bound": POSITIVE, "penalty": NOT_NEGATIVE, "price": POSITIVE}
+        for name, rule in rules.items():
+            try:
+                if (number := getattr(self, name)) is not None:
+                    rule(name, number)
+            except InvalidArgument as wrong:
+                said = str(wrong).removeprefix(f"{name} ")
+                raise FileProblem(problem.path, said, key=f"question.{name}") from None
+        declared = [seen.suboptimality for seen in problem.observations]
+        share = any(said is not None and said.share is not None for said in declared)
+        if share and self.domain == "box" and self.ask in ("maximise", "nearest"):
+            said = "is 'box', beside a share in observation.suboptimality; allowed 'simplex'"
+            raise FileProblem(problem.path, said, key="question.domain")
 
     def program(self, problem: ModelProblem) -> Any:
         """Return the linear program whose objective the file states."""
