@@ -42,7 +42,7 @@ def _meant(name: str, package: str, names: list[str]) -> str:
     near = nearest(name, names)
     if name not in elsewhere and near is not None:
         return f"; the nearest is {near!r}"
-    near = nearest(name, elsewhere)
+    near = nearest(name, elsewhere, share=0.75)
     return "" if near is None else f"; there is {elsewhere[near]}.{near}"
 
 

@@ -13,10 +13,10 @@ __all__ = ["allowed_names", "nearest"]
 _FEW, _LONGEST, _BEGINNING = 8, 200, 3
 
 
-def nearest(word: object, known: Iterable[object]) -> Any:
+def nearest(word: object, known: Iterable[object], *, share: float = 0.6) -> Any:
     """Return the one of some names that a word most likely stands for, or None.
 
-    Upper case, and ``_`` or a space for ``-``, make no difference; else some six letters of ten
+    Upper case, and ``_`` or a space for ``-``, make no difference; else this share of the letters
     agree, or it is the beginning of the name.
 
     **Cost** arithmetic: some 10 µs a name.
@@ -34,7 +34,7 @@ def nearest(word: object, known: Iterable[object]) -> Any:
     for name in known:
         written.setdefault(_folded(str(name)), name)
     folded = _folded(text)
-    near = get_close_matches(folded, written, n=1)
+    near = get_close_matches(folded, written, n=1, cutoff=share)
     if not near and len(folded) >= _BEGINNING:
         near = [name for name in written if name.startswith(folded)]
     return written[near[0]] if near else None

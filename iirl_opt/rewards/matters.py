@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from iirl_opt.brief import shortly, told
 from iirl_opt.checks import checked, optional
 from iirl_opt.errors import InvalidArgument, InvalidReward
 from iirl_opt.follower.optimal import best_responses
@@ -74,6 +75,11 @@ class StillMatters(Tabular):
     def cut(self) -> Array:
         """By how much the bound falls, (S,), ≥ 0."""
         return np.asarray(np.maximum(self.regret.proved.upper - self.known, 0.0))
+
+    def __repr__(self) -> str:
+        first = int(self.cut.argmax())
+        name, least, most = self.regret.game.states[first], self.known[first], self.regret.upper
+        return told(self, f"{shortly(name)} first: known, {most:.6g} falls to {least:.6g}")
 
     def table(self) -> FactTable:
         """Return a row a state, the one that cuts most first."""

@@ -31,6 +31,7 @@ from iirl_opt.claims.statements import (
     lemma_3,
     likelihood,
     proposition_1,
+    regret,
     soft_optimal,
     strict_verification,
     suboptimality,
@@ -219,6 +220,8 @@ MUTANTS = {
     "suboptimal-loss": (None, partial(suboptimality.membership, of_actions=True)),
     "suboptimal-convex": (None, partial(suboptimality.gauge, of_actions=True)),
     "suboptimal-one-step-repaired": (None, partial(suboptimality.one_step, factor=LESS)),
+    "regret-elsewhere": (None, partial(regret.truth_is_bounded, factor=LESS)),
+    "minimax-floor": (None, partial(regret.floor_holds, factor=Fraction(10))),
     "finite-horizon-values": (None, partial(finite_horizon.same_values, in_unit=False)),
     "finite-horizon-steps": (None, partial(finite_horizon.steps_invisible, by_state=True)),
 }

@@ -550,5 +550,5 @@ def test_the_package_names_what_it_has_and_nothing_else():
 
     assert {"games", "assert_kkt"} <= set(dir(package))
     assert all(hasattr(package, name) for name in package.__all__)
-    with pytest.raises(AttributeError, match="attribute nothing"):
+    with pytest.raises(AttributeError, match="attribute 'nothing'"):
         _ = package.nothing

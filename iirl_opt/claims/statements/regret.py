@@ -33,7 +33,7 @@ def regret_of(game: TwoAgentMDP, reward: Exact, pi1: Exact) -> Fraction:
     return Fraction((exact(game.rational.start) * (best - theirs)).sum())
 
 
-def truth_is_bounded(at: Case) -> Outcome:
+def truth_is_bounded(at: Case, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: what a reward that explains the answers loses elsewhere is within the bound."""
     from iirl_opt.rewards.elsewhere import regret_elsewhere
 
@@ -47,10 +47,12 @@ def truth_is_bounded(at: Case) -> Outcome:
     bound = regret_elsewhere(known, away, pi1.astype(float), by="arithmetic").upper
     regret = regret_of(away, share / share.sum(), pi1)
     rounding = 1e-8 / (1 - away.discount)
-    return Outcome(regret <= bound + rounding, f"{float(regret):.9g}, at most {bound:.9g}")
+    return Outcome(
+        regret <= bound * float(factor) + rounding, f"{float(regret):.9g}, at most {bound:.9g}"
+    )
 
 
-def floor_holds(at: Case) -> Outcome:
+def floor_holds(at: Case, factor: Fraction = Fraction(1)) -> Outcome:
     """Decide: a commitment loses as much as the floor says under some of the rewards."""
     from iirl_opt.commitment.minimax_program import RegretOfFinitely
 
@@ -58,7 +60,7 @@ def floor_holds(at: Case) -> Outcome:
     numbers = np.array([reward.astype(float) for reward in rewards])
     floor = RegretOfFinitely(at.game, numbers).floor()[0].value
     worst = max(regret_of(at.game, reward, pi1) for reward in rewards)
-    return Outcome(worst >= floor, f"{float(worst):.9g}, at least {floor:.9g}")
+    return Outcome(worst >= floor * float(factor), f"{float(worst):.9g}, at least {floor:.9g}")
 
 
 def deterministic_is_least(at: Case) -> Outcome:

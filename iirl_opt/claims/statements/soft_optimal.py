@@ -263,7 +263,7 @@ def _soft_cases(
 
 
 def _acted() -> SearchStrategy[Case]:
-    """Return a strategy for two commitments, to either action of the leader in every state."""
+    """Return a strategy for two commitments, to either action, that leave different problems."""
 
     def asked(at: Case) -> Case:
         n, n_a, n_b = at.game.shape
@@ -273,7 +273,7 @@ def _acted() -> SearchStrategy[Case]:
         return replace(at, episodes=played, other=(at.reward,))
 
     drawn = cases(min_states=2, min_leader_actions=2, discounts=("1/2", "9/10"))
-    return drawn.map(asked)
+    return drawn.map(asked).filter(lambda at: bool((at.problem(0) != at.problem(1)).any()))
 
 
 def _turned() -> SearchStrategy[Case]:
@@ -402,7 +402,6 @@ CLAIMS = (
         "false as stated",
         counterexample=_no_choice,
         problem=lambda at: _soft_left(at, rewards="follower"),
-        floor=0.3,
     ),
     Claim(
         "soft-two-experts",

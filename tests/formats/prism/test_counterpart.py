@@ -78,10 +78,12 @@ def test_a_limit_is_bracketed_and_tends_to_the_answer(text, expected):
     assert asked.answer(value) == pytest.approx(float(expected), abs=1e-7)
 
 
-def test_a_counterpart_is_shown_on_one_line():
+def test_a_counterpart_is_shown_in_brief():
     text = 'Pmax=? [ F "won" ]'
     shown = repr(counterpart(FOUND, text, "1/2"))
-    assert shown.startswith(f"Counterpart({text!r}, as γ → 1 in TwoAgentMDP(4 states")
+    assert " ".join(shown.split()).startswith(
+        f"Counterpart( {text!r}, as γ → 1 in TwoAgentMDP(4 states"
+    )
     assert "array" not in shown
 
 
