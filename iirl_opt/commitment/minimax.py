@@ -51,7 +51,7 @@ from iirl_opt.rewards.elsewhere import RegretElsewhere, regret_elsewhere
 from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret_products import most_visits
 from iirl_opt.rewards.regret_rows import onto_simplex, same_rewards
-from iirl_opt.rewards.regret_witness import largest_slack
+from iirl_opt.rewards.regret_witness import largest_slack, off_simplex
 from iirl_opt.solver import HiGHS, Solved
 from iirl_opt.solver.records import HIGHS
 
@@ -170,6 +170,7 @@ class MinimaxRegret(Tabular):
             residuals |= {f"{name}: {condition}": size for condition, size in known.items()}
         off = [largest_slack(self.worst.feasible, reward) for reward in self.rewards]
         residuals["the rewards are feasible"] = max(off)
+        residuals["the rewards are in the simplex"] = max(map(off_simplex, self.rewards))
         game, proof = self.worst.game, self.floor
         box = least_visits(game), most_visits(game)
         again = floor_value(game, self.rewards, proof.weights, proof.linear, box)

@@ -38,7 +38,7 @@ from iirl_opt.rewards.feasible import FEASIBLE, FeasibleRewards
 from iirl_opt.rewards.regret import RegretBound, proved_bound, regret_bound
 from iirl_opt.rewards.regret_products import RegretProgram, n_products, strict
 from iirl_opt.rewards.regret_rows import Programs, known_rows, onto_simplex, same_rewards
-from iirl_opt.rewards.regret_witness import GROWTH, WorstSoFar, largest_slack
+from iirl_opt.rewards.regret_witness import GROWTH, WorstSoFar, largest_slack, off_simplex
 from iirl_opt.solver import HiGHS, Solved, Status, solve
 from iirl_opt.solver.records import HIGHS
 
@@ -143,6 +143,8 @@ class RegretElsewhere(Tabular, MaybeConstant):
     def check(self, tolerance: float | None = None) -> Check:
         """Prove the bounds again without a solver: those of `proved`, and `lower` of `reward`.
 
+        A solver's word is not asked again; `upper` is held against what was said.
+
         Parameters
         ----------
         tolerance : in the unit of values; by default the record's own.
@@ -151,9 +153,12 @@ class RegretElsewhere(Tabular, MaybeConstant):
         """
         allowed = self.tolerance if tolerance is None else tolerance
         known = dict(self.proved.check(allowed).residuals)
+        known["the worst reward is in the simplex"] = off_simplex(self.reward)
         known["the worst reward is feasible"] = largest_slack(self.feasible, self.reward)
         regret = shared_regret(self.game, self.reward, self.pi1)
         known["the worst reward has this regret"] = self.lower - regret
+        word = _said(self.proved, self.solved)
+        known["upper is proved, or the solver's bound"] = word - self.upper
         return Check(known, allowed)
 
 
@@ -295,7 +300,12 @@ def _with_word(found: RegretElsewhere, solved: Solved) -> RegretElsewhere:
         regret = shared_regret(found.game, met, found.pi1)
         if regret > lower and largest_slack(found.feasible, met) <= found.tolerance:
             lower, reward = regret, met
-    upper = found.upper
-    if solved.bound is not None and np.isfinite(solved.bound):
-        upper = min(upper, solved.bound / (1 - found.game.discount))
-    return RegretElsewhere(found.proved, lower, max(lower, upper), reward, solved)
+    upper = max(lower, _said(found.proved, solved))
+    return RegretElsewhere(found.proved, lower, upper, reward, solved)
+
+
+def _said(proved: RegretBound, solved: Solved | None) -> float:
+    """Return the smaller of a proved bound and a program's, if it has one."""
+    if solved is None or solved.bound is None or not np.isfinite(solved.bound):
+        return proved.upper
+    return min(proved.upper, solved.bound / (1 - proved.game.discount))

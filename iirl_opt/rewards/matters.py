@@ -156,8 +156,11 @@ def _in_simplex(feasible: FeasibleRewards, guess: ArrayLike | None) -> Array:
     if guess is None:
         return onto_simplex(feasible.chebyshev_centre().centre)
     given = np.asarray(guess, dtype=float)
-    if given.shape != (feasible.game.n_states,) or not feasible.contains(given):
-        said = f"has shape {given.shape}" if given.ndim != 1 else "explains not every answer"
+    if given.shape != (feasible.game.n_states,):
+        allowed = f"({feasible.game.n_states},)"
+        raise InvalidReward("guess", f"has shape {given.shape}", allowed, guess)
+    if not feasible.contains(given):
+        said = "explains not every answer"
         raise InvalidReward("guess", said, "a feasible reward (S,)", guess)
     lifted = given - min(float(given.min()), 0.0)
     if not lifted.any():

@@ -24,6 +24,7 @@ are no linear function of the reward. Nor are samples of answers an answer: `iir
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,6 +54,9 @@ from iirl_opt.solver.rules import EXPRESSION
 __all__ = ["SOFT_REWARDS", "SoftRewards"]
 
 Array = NDArray[np.float64]
+
+# Of the span of a reward: at this temperature all actions are as good, but for rounding.
+HOT, HOTTEST = 1e18, 1e300
 
 
 class _Centred:
@@ -269,26 +273,60 @@ class SoftRewards(RewardPrograms, Tabular):
         Parameters
         ----------
         reward : shape (S,) or (S, A, B).
-        temperature : where it is not known, that of the reward; by default the one that fits best.
+        temperature : where it is not known, that of the reward; by default the one that fits best:
+            by least squares, or, where that leaves the band, nearly the one whose largest
+            difference is least.
 
         Raises
         ------
         InvalidReward
 
         **Cost** arithmetic: some linear systems an answer; to find a temperature, a dense
-        least-squares problem of T·S·B rows.
+        least-squares problem of T·S·B rows, and up to some sixty times as many systems in a band.
         """
         r = check_reward(self.game, reward)
         heat = self.temperature if temperature is None else temperature
-        if heat is None:
-            heat = self.best_temperature(reward)
-        if heat is None:
-            return np.full(len(self.answers), np.inf)
+        if heat is not None:
+            return self._misfit_at(r, heat)
+        heat = self.best_temperature(reward)
+        off = np.full(len(self.answers), np.inf) if heat is None else self._misfit_at(r, heat)
+        near = self.band == 0 or np.ptp(r) == 0 or (off <= self.band).all()
+        return off if near else self._least_misfit(r, heat)
+
+    def _misfit_at(self, r: Array, heat: float) -> Array:
         off = []
         for answer in self.answers:
             logs = soft_optimum(self.game, r, answer.pi1, heat).log_response - answer.log_pi2
             off.append(np.where(answer.rare, np.maximum(logs, 0.0), np.abs(logs)).max())
         return np.array(off)
+
+    def _least_misfit(self, r: Array, heat: float | None) -> Array:
+        """Return the misfit whose largest number is least, of temperatures near one, or hot.
+
+        Squares fit well on the whole, and a band limits each: the two need not agree.
+        """
+        from scipy.optimize import minimize_scalar
+
+        hottest = min(HOT * float(np.ptp(r)), HOTTEST)
+        if heat is None:
+            return self._misfit_at(r, hottest)
+
+        def off(change: float) -> Array:  # of 1/λ, in which small differences are linear
+            cold = 1.0 + change
+            return self._misfit_at(
+                r, max(heat / cold, math.ulp(0)) if cold > heat / hottest else hottest
+            )
+
+        def largest(change: float) -> float:
+            return float(off(change).max())
+
+        found = minimize_scalar(
+            largest,
+            bounds=(-1.0, 7.0),
+            method="bounded",
+            options={"xatol": 1e-3 * min(self.band, 1.0), "maxiter": 60},
+        )
+        return min(off(-1.0), off(float(found.x)), key=lambda each: float(each.max()))
 
     @checked(reward=REWARD)
     def best_temperature(self, reward: ArrayLike) -> float | None:

@@ -108,23 +108,24 @@ def fitted(
     size = math.prod(shape)
     system = np.vstack([_fit_rows(game, answers, t, kind) for t in range(len(answers))])
     logs = np.concatenate([x.log_pi2[~x.rare] for x in answers])
-    right = temperature * logs
     u, singular, vt = np.linalg.svd(system)
     least = max(system.shape) * 2 * UNIT * singular.max(initial=0.0)
     rank = int((singular > least).sum())
     inverse = (vt[:rank].T / singular[:rank]) @ u[:, :rank].T
-    found = inverse @ right
-    found = found + inverse @ (right - system @ found)  # once more, for what rounding left
-    residual = np.abs(right - system @ found).max(initial=0.0) / temperature
+    found = inverse @ logs  # in the unit of the temperature, which may be very small
+    found = found + inverse @ (logs - system @ found)  # once more, for what rounding left
+    residual = np.abs(logs - system @ found).max(initial=0.0)
     directions = _beside_constants(vt[rank:, :size])
     told = np.eye(size) - directions.T @ directions - 1 / size
     own = told @ inverse[:size]
     wrong = max(band, float(residual)) + 4 * UNIT * (1 + np.abs(logs))
     blur = np.abs(own @ system - told @ np.eye(size, system.shape[1]))
     blur += UNIT * len(logs) * np.abs(own) @ np.abs(system)
-    error = np.abs(own) @ (temperature * wrong) + blur @ np.abs(found)
+    error = temperature * (np.abs(own) @ wrong + blur @ np.abs(found))
+    reward = temperature * (told @ found[:size])
+    error += np.spacing(np.abs(reward))
     return SoftFit(
-        (told @ found[:size]).reshape(shape),
+        reward.reshape(shape),
         temperature,
         float(residual),
         error.reshape(shape),

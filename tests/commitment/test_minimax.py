@@ -117,6 +117,9 @@ def test_edited_bounds_are_found_out():
     assert not replace(found, floor=floor._replace(value=floor.value * 1.01)).check()
     assert not replace(found, floor=floor._replace(linear=floor.linear * 1.1)).check()
     assert not replace(found, rewards=np.eye(3)[[0] * len(found.rewards)]).check()
+    twice = floor._replace(value=floor.value * 2, linear=floor.linear * 2)
+    forged = replace(found, rewards=found.rewards * 2, lower=found.lower * 2, floor=twice)
+    assert not forged.check()  # of rewards that are not in the simplex
 
 
 def test_what_cannot_be_asked_is_refused_by_name():

@@ -111,6 +111,8 @@ def test_edited_bounds_are_found_out():
     assert found.lower > 1e-3
     assert not replace(found, lower=found.lower * 1.01).check()
     assert not replace(found, reward=np.eye(3)[0]).check()
+    assert not replace(found, reward=found.reward * 2, lower=found.lower * 2).check()
+    assert not replace(found, upper=found.upper * 0.99).check()
     assert not replace(found, proved=replace(found.proved, upper=found.proved.upper * 0.9)).check()
 
 
@@ -138,3 +140,16 @@ def test_a_discount_near_one_is_bounded_by_arithmetic():
     found = regret_elsewhere(iirl.FeasibleRewards(game), game, [[1, 0]] * 3)
     assert found.solved is None
     assert 3.38e8 < found.lower <= found.upper == found.proved.upper
+
+
+@pytest.mark.parametrize(
+    ("guess", "match"),
+    [
+        ([1.0, 0.0], r"has shape \(2,\); allowed \(3,\)"),
+        (np.ones((3, 2, 2)), r"has shape \(3, 2, 2"),
+    ],
+)
+def test_a_guess_of_another_shape_is_refused_as_such(guess, match):
+    feasible, away, pi1, _ = instance(1)
+    with pytest.raises(InvalidReward, match=match):
+        still_matters(feasible, away, pi1, guess=guess)

@@ -189,3 +189,27 @@ def test_a_temperature_stands_once():
         known.constraints(cp.Variable(5))
     with pytest.raises(InvalidArgument, match="answers are none"):
         SoftRewards(game).fit()
+
+
+def test_a_band_holds_the_truth_at_a_temperature_that_is_not_known():
+    rng = np.random.default_rng(5)
+    for seed in range(4):
+        game, truth = iirl.random_game(3, 2, 3, rng=seed)
+        band, heat = 10.0 ** rng.uniform(-8, -1), rng.uniform(0.1, 100)
+        known = SoftRewards(game, band=band)
+        for _ in range(2):
+            pi1 = iirl.random_policy(3, 2, rng)
+            logs = SoftOptimalFollower(heat).log_respond(game, truth, pi1)
+            known = known.observe_log(pi1, logs + 0.999 * band * rng.choice([-1, 1], size=(3, 3)))
+        assert known.contains(truth)
+        assert known.contains(np.ones(3)) == (known.misfit(np.ones(3)) <= band).all()
+        assert (known.misfit(truth) <= known.misfit(truth, temperature=heat).max() * 1.01).all()
+
+
+@pytest.mark.parametrize("unit", [1e-320, 1e-300, 1e300])
+def test_a_fit_at_any_unit_leaves_what_one_at_unit_one_leaves(unit):
+    game, *_, pi1, logs = partner(8)
+    fits = [SoftRewards(game, heat).observe_log(pi1[0], logs[0]).fit() for heat in (1.0, unit)]
+    assert fits[1].residual == fits[0].residual
+    off = fits[1].reward - fits[0].reward * unit
+    assert (np.abs(off) <= fits[1].error).all()
