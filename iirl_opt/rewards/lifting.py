@@ -172,10 +172,12 @@ class LiftedEpisodes(Episodes, RewardSet):
                 allowed = f"an episode that is a response, of {numbers}"
                 raise InvalidArgument(place, "is no response", allowed, t)
             if isinstance(loss, cp.Expression):
-                if loss.size != 1 or not loss.is_affine():
+                if loss.size != 1 or not loss.is_affine() or loss.is_complex():
                     said = f"is {loss} of shape {loss.shape}"
-                    allowed = "an affine expression of one number"
+                    allowed = "an affine expression of one real number"
                     raise InvalidArgument(place, said, allowed, loss)
+                if loss.is_constant() and not loss.parameters():
+                    NOT_NEGATIVE(place, np.asarray(loss.value).item())
                 found[t] = cp.reshape(loss, (), order="C")
             else:
                 found[t] = NOT_NEGATIVE(place, loss)

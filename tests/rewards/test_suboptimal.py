@@ -249,7 +249,9 @@ def test_a_loss_is_a_variable_of_ones_own():
     assert (first.value, second.value) == (pytest.approx(0.5), pytest.approx(0))
     both = known.constraints(r, suboptimality=first)
     assert iirl.solve(cp.Problem(cp.Minimize(first), both + wanted)).value == pytest.approx(1)
-    for wrong in ({3: first}, {1: cp.square(first)}, {1: cp.Variable(2)}, {1: -1.0}):
+    constants = [{1: cp.Constant(x)} for x in (np.nan, np.inf, -1)]
+    others = [{3: first}, {1: cp.square(first)}, {1: cp.Variable(2)}, {1: -1.0}]
+    for wrong in (*constants, *others, {1: cp.Variable(complex=True)}):
         with pytest.raises(InvalidArgument, match="suboptimality"):
             known.constraints(r, suboptimality=wrong)
 
