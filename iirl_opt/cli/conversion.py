@@ -146,8 +146,12 @@ def _left(problem: ModelProblem, kind: FileKind) -> list[str]:
     said = []
     if "discount" in kind.loses:
         said.append(f"discount: {problem.game.exact_discount} is not held: give it (--discount)")
-    held = ("observations", "trajectories", "rows", "expect", "prior", "follower_reward")
-    more = [name for name in held if getattr(problem, name) not in (None, ())]
+    seen = ("observations", "trajectories", "preferences", "rows", "expect")
+    held = (*seen, "prior", "follower_reward", "horizon", "policy", "environment")
+    found = {name: getattr(problem, name) for name in held}
+    more = [
+        name for name, x in found.items() if not (x is None or (isinstance(x, tuple) and not x))
+    ]
     if kind.name != MODEL and kind_of(problem.path).name == MODEL:
         said.append(f"of the model file: {', '.join(['question', 'follower', *more])} are lost")
     return said

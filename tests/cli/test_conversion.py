@@ -48,6 +48,19 @@ def test_a_model_file_goes_out_without_its_question(tmp_path: Path) -> None:
     assert np.array_equal(read_file(tmp_path / "rooms.npz").reward(), model.need_truth())
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("what-she-prefers", "preferences"), ("inventory", "horizon")]
+)
+def test_what_a_model_file_says_beside_its_game_is_said_to_be_lost(
+    name: str, said: str, tmp_path: Path
+) -> None:
+    given = iirl_opt.read_model(name)
+    assert getattr(given, said)
+    done = iirl("convert", name, tmp_path / "game.npz")
+    (line,) = done.err.splitlines()
+    assert said in line.partition("of the model file: ")[2].removesuffix(" are lost").split(", ")
+
+
 def test_numbers_that_would_be_rounded_need_consent(several: Path) -> None:
     ask = ("convert", several, "out.dpomdp", "--reward", "truth", "--discount", "1/3")
     done = iirl(*ask, cwd=several.parent)

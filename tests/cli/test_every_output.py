@@ -21,7 +21,7 @@ from commands import whole
 
 from iirl_opt import files
 
-LOST = "iirl-opt: of the model file: question, follower, expect are lost\n"  # by `convert`
+LOST = "iirl-opt: of the model file: question, follower, expect, policy are lost\n"  # by `convert`
 WRITERS = ("convert", "export")  # which find nothing but a file
 
 
