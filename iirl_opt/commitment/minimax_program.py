@@ -234,8 +234,8 @@ class AllCommitments:
 
     def __post_init__(self) -> None:
         blocks = commitments(np.ones(self.game.shape[:2], dtype=bool))
-        self.actions = np.concatenate(list(blocks))
-        self.worst = np.zeros(len(self.actions))
+        self.actions: NDArray[np.int64] = np.concatenate(list(blocks))
+        self.worst: Array = np.zeros(len(self.actions))
 
     def add(self, reward: Array) -> None:
         """Take a reward in. **Cost** that of `CommitmentProblem.assess`."""

@@ -67,6 +67,9 @@ class ContradictionWarning(UserWarning):
         which `FeasibleRewards.most_compatible` has it.
     """
 
+    episodes: tuple[int, ...]
+    suboptimality: float | None
+
     def __init__(self, episodes: tuple[int, ...], suboptimality: float | None = None) -> None:
         super().__init__(episodes, suboptimality)
         self.episodes, self.suboptimality = episodes, suboptimality

@@ -152,3 +152,40 @@ def test_ways_of_playing_that_differ_by_rounding_alone_say_nothing(seed):
     assert known.is_informative()
     with pytest.raises(iirl.errors.Infeasible):
         known.prefer((pi1, one), (pi1, other), by=1e-3).maximise([1, 0, 0])
+
+
+def visits(game, pi2):
+    """Discounted visits of state and action of one agent, (S, B), by their linear equations."""
+    kernel = np.einsum("sb,sbt->st", pi2, game.kernel[:, 0])
+    visited = np.linalg.solve(np.eye(game.n_states) - game.discount * kernel.T, game.start)
+    return visited[:, None] * pi2
+
+
+@pytest.mark.oracle
+@given(seed=seeds)
+def test_the_order_of_all_policies_tells_a_reward_up_to_scale_and_shift(seed):
+    """Skalse et al. 2023: the order of policies is that of a reward and its affine images alone.
+
+    Indifferences between a policy and a mixture that is worth as much, and one preference.
+    """
+    game, truth = iirl.random_game(4, 1, 3, rng=seed)
+    rng = np.random.default_rng(seed)
+    known, alone = iirl.FeasibleRewards(game), np.ones((4, 1))
+    for _ in range(6):
+        policies = rng.dirichlet(np.ones(3), size=(3, 4))
+        seen = [visits(game, policy) for policy in policies]
+        least, middle, best = sorted(range(3), key=lambda i: float(truth @ seen[i].sum(axis=1)))
+        worth = [float(truth @ seen[i].sum(axis=1)) for i in (least, middle, best)]
+        weight = (worth[1] - worth[0]) / (worth[2] - worth[0])
+        mixed = (1 - weight) * seen[least] + weight * seen[best]
+        alike = (alone, mixed / mixed.sum(axis=1, keepdims=True)), (alone, policies[middle])
+        known = known.prefer(*alike).prefer(*alike[::-1])
+    known = known.prefer((alone, policies[best]), (alone, policies[least]))
+    assert known.contains(3 * truth - 7)
+    assert not known.contains(-truth)
+    for away in rng.normal(size=(3, 4)):
+        found = known.maximise(away, domain=iirl.RewardBox()).reward
+        apart = found - found.mean(), truth - truth.mean()
+        scale = float(apart[0] @ apart[1]) / float(apart[1] @ apart[1])
+        assert scale >= -1e-6
+        assert np.abs(apart[0] - scale * apart[1]).max() < 1e-6
