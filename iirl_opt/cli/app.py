@@ -89,7 +89,7 @@ def main() -> None:
     process = Process()
     code = None
     with suppress(KeyboardInterrupt), process.prepared():
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], process)
         if process.lost is not None:
             typer.echo(f"iirl-opt: standard output: {process.lost.strerror}", err=True)
     if code is None:  # interrupted when nobody was there to say so
@@ -117,7 +117,7 @@ def _parser(arguments: list[str]) -> Any:
     return typer.main.get_command(app) if arguments[:1] and arguments[0] in COMPLETION else _made()
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], process: Process | None = None) -> int:
     """Run the command on its arguments and return the exit code."""
     try:
         if "" in arguments[1:] or any(word[:2] == "--" and word[-1] == "=" for word in arguments):
@@ -142,7 +142,9 @@ def run(arguments: list[str]) -> int:
         typer.echo(f"iirl-opt: {doing}{said}", err=True)
         return code
     except Exception as problem:
-        if _is_of_an_interrupt(problem):
+        # What a library made of an interrupt within its imports, and then swallowed, may turn up as
+        # any error of a module that is half there.
+        if _is_of_an_interrupt(problem) or (process is not None and process.heard):
             typer.echo(STOPPED, err=True)
             return INTERRUPTED
         traceback.print_exc()

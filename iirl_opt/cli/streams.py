@@ -40,14 +40,16 @@ class Process:
     Attributes
     ----------
     stopped_by : the exit code that says what stopped it: Ctrl-C, unless it was something else.
+    heard : whether a signal asked it to stop.
     lost : what went wrong on standard output, but for a reader that has gone.
     """
 
     stopped_by: int
+    heard: bool
     lost: OSError | None
 
     def __init__(self) -> None:
-        self.stopped_by, self.lost = INTERRUPTED, None
+        self.stopped_by, self.heard, self.lost = INTERRUPTED, False, None
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -64,7 +66,7 @@ class Process:
                     handlers[which] = signal.signal(which, self._end)
             if signal.getsignal(signal.SIGINT) is leave:  # until now there was nothing to keep
                 handlers[signal.SIGINT] = leave
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, self._interrupt)
         try:
             yield
         finally:
@@ -93,7 +95,12 @@ class Process:
             sys.stderr = io.StringIO()
         raise KeyboardInterrupt
 
+    def _interrupt(self, which: int, frame: FrameType | None) -> None:
+        self.heard = True
+        signal.default_int_handler(which, frame)
+
     def _end(self, which: int, _frame: FrameType | None) -> None:
+        self.heard = True
         self.stopped_by = TERMINATED - signal.SIGTERM + which
         raise KeyboardInterrupt
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,23 @@ def test_an_interrupt_that_an_import_dresses_up_is_one(monkeypatch: pytest.Monke
     monkeypatch.setattr(app, "_parser", lambda _: imports)
     done = iirl("show", "maze-maker")
     assert (done.code, done.out, done.err) == (130, "", "iirl-opt: interrupted\n")
+
+
+def test_what_a_swallowed_interrupt_leaves_behind_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where cvxpy tries which solvers there are, and takes whatever is raised for a lack."""
+
+    def imports(*_: object, **__: object) -> int:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        raise ImportError("half there")
+
+    monkeypatch.setattr(app, "_parser", lambda _: imports)
+    with (process := Process()).prepared():
+        code = app.run(["show", "maze-maker"], process)
+    assert (code, process.stopped_by) == (130, 143)
+    assert capsys.readouterr().err == "iirl-opt: interrupted\n"
 
 
 @pytest.mark.process
