@@ -47,14 +47,12 @@ from iirl_opt.checks import (
     FLAG,
     NOT_NEGATIVE,
     POSITIVE,
-    RNG,
     Rule,
     array_of_floats,
     checked,
     each,
     is_a,
     one_of,
-    whole,
 )
 from iirl_opt.errors import Infeasible, InvalidArgument, SolverFailed
 from iirl_opt.game.mdp import GAME
@@ -76,7 +74,7 @@ from iirl_opt.rewards.domains import (
     domain_rows,
     least_reward,
 )
-from iirl_opt.rewards.geometry import THIN, Hull
+from iirl_opt.rewards.geometry import THIN, Hull, Shortened
 from iirl_opt.rewards.lifting import LiftedEpisodes
 from iirl_opt.rewards.losing_chords import LosingChords
 from iirl_opt.rewards.preferences import Preference, Preferred
@@ -350,43 +348,15 @@ class FeasibleRewards(LiftedEpisodes, Tabular):
         narrowed = NarrowedDomain(self._searched(domain), preferred)
         return super(FeasibleRewards, replace(self, episodes=without))._hull(narrowed, solver)
 
-    @checked(domain=DOMAIN, solver=SOLVER, rng=RNG, n=whole(0), thin=whole(1), burn=whole(0))
-    def sample(
-        self,
-        n: int,
-        rng: int | np.random.Generator | None = None,
-        *,
-        domain: RewardDomain | None = None,
-        solver: Solver | str | None = None,
-        thin: int | None = None,
-        burn: int | None = None,
-    ) -> Array:
-        """Return n rewards of shape (n, S), uniform on the set within its domain, by hit-and-run.
-
-        As of any set of rewards (`iirl_opt.rewards.geometry`), whose defaults it has: every d-th
-        step is kept after 10·d steps in d dimensions. With responses that may lose something the
-        ellipsoid of directions is that of the rest of the set.
-
-        Parameters
-        ----------
-        rng : a generator, or the seed of one.
-        thin : steps between samples; d by default.
-        burn : steps before the first; 10·d by default.
-
-        Raises
-        ------
-        InvalidArgument
-            There is a trajectory among the episodes; or nothing is inside what is declared.
-
-        **Cost** a few LPs, then one product with the dense rows a step, and some linear systems
-        for each response that may lose something.
-        """
+    def _walked(
+        self, domain: RewardDomain | None, solver: Solver | str | None
+    ) -> tuple[Hull, Array, Shortened | None]:
+        """Return where samples walk; responses that may lose something shorten its chords."""
         losing = [episode for _, episode in self._of_kind(SuboptimalResponse)]
         if not losing:
-            return super().sample(n, rng, domain=domain, solver=solver, thin=thin, burn=burn)
+            return super()._walked(domain, solver)
         others = tuple(e for e in self.episodes if not isinstance(e, SuboptimalResponse))
         hull = replace(self, episodes=others)._hull(self._searched(domain), solver)
-        chords, random = LosingChords(losing), np.random.default_rng(rng)
         rows = self._suboptimal_rows(hull.r, {}, joint=False)
 
         def beside(radius: cp.Variable) -> list[cp.Constraint]:
@@ -396,7 +366,7 @@ class FeasibleRewards(LiftedEpisodes, Tabular):
         if ball.radius <= THIN:
             said = "hold no reward inside what is declared"
             raise InvalidArgument("the losses", said, "some that leave room", losing)
-        return hull.walk(ball.centre, n, random, thin=thin, burn=burn, shortened=chords.shortened)
+        return hull, ball.centre, LosingChords(losing).shortened
 
     @checked(joint=FLAG, spread=POSITIVE, solver=SOLVER)
     def is_informative(

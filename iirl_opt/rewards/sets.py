@@ -32,7 +32,7 @@ from iirl_opt.rewards.domains import (
     domain_rows,
     searched,
 )
-from iirl_opt.rewards.geometry import Ball, Hull, dimension
+from iirl_opt.rewards.geometry import Ball, Hull, Shortened, dimension
 from iirl_opt.rewards.lifted_rows import Lifted
 from iirl_opt.solver import Clarabel, Solved, Solver, linear_rows, solve
 from iirl_opt.solver.records import SOLVER
@@ -373,11 +373,25 @@ class RewardSet(RewardPrograms):
         thin : steps between samples; d by default.
         burn : steps before the first; 10·d by default.
 
-        **Cost** a few LPs, then one product with the dense rows a step.
+        Raises
+        ------
+        InvalidArgument
+            Nothing is inside what responses are declared to lose, or there are trajectories among
+            the episodes.
+
+        **Cost** a few LPs, then one product with the dense rows a step; and some linear systems for
+        each response that may lose something, in whose set the ellipsoid is that of the rest.
         """
-        hull = self._hull(domain, solver)
+        hull, centre, shortened = self._walked(domain, solver)
         random = np.random.default_rng(rng)
-        return hull.walk(hull.ball(solver).centre, n, random, thin=thin, burn=burn)
+        return hull.walk(centre, n, random, thin=thin, burn=burn, shortened=shortened)
+
+    def _walked(
+        self, domain: RewardDomain | None, solver: Solver | str | None
+    ) -> tuple[Hull, Array, Shortened | None]:
+        """Return where samples walk, from where, and what shortens a chord of it."""
+        hull = self._hull(domain, solver)
+        return hull, hull.ball(solver).centre, None
 
     def _hull(self, domain: RewardDomain | None, solver: Solver | str | None) -> Hull:
         """Return the set within its domain, with its implicit equalities found."""
